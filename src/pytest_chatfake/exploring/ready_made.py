@@ -132,7 +132,12 @@ class Run(Generic[Tests]):
         request: pytest's ``request`` of the test.
         own: The user's function whose lines are reported for verbs.
         methods: The user's methods. If one of them is async, so are the explorations.
+
+    Attributes:
+        parameters: The methods that a user may write, with their parameters and a hint.
     """
+
+    parameters: ClassVar[Sequence[tuple[str, Sequence[str], str]]]
 
     def __init__(
         self,
@@ -144,7 +149,7 @@ class Run(Generic[Tests]):
     ) -> None:
         self._tests = tests
         self._explorer = explorer
-        self._own = own
+        self._own = _own_line(own)
         self._item: pytest.Item = request.node
         self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
@@ -216,6 +221,11 @@ class Run(Generic[Tests]):
             if has_waiting_callbacks() and _CAPTURES not in getattr(self._item, "fixturenames", ()):
                 self.note(_NEVER_COMMITTED)
         return exploration
+
+    def _connected(self, fake: ChatFake) -> Connected:
+        # Not connected(), which may be overridden.
+        _check_class(type(self._tests), self.parameters)
+        return Connected(self._tests.connect(fake, **self._fixtures))
 
     def _check_snapshot(self, snapshot: Snapshot | None) -> None:
         self._has_snapshot = snapshot is not None
@@ -316,16 +326,8 @@ def fixtures_of(tests: type[Any]) -> list[str]:
     ]
 
 
-def check_class(
-    tests: type[Any], base: type[Any], methods: Sequence[tuple[str, Sequence[str], str]]
-) -> None:
-    """Refuse a subclass whose methods or attributes don't fit.
-
-    Args:
-        tests: The subclass.
-        base: The class of ready-made tests.
-        methods: Names of methods, with their parameters and a hint.
-    """
+def _check_class(tests: type[ReadyMade], methods: Sequence[tuple[str, Sequence[str], str]]) -> None:
+    # Refuse a subclass whose methods or attributes don't fit.
     name = tests.__name__
     for method, given, hint in methods:
         fixtures = fixtures_of(tests) if method == "connect" else []
@@ -340,6 +342,7 @@ def check_class(
     for what in ("expected_failures", "known_forgeries"):
         for key, reason in check_mapping(getattr(tests, what, {}), f"{name}.{what}").items():
             check_str(reason, f"{name}.{what}[{cited(key)}]")
+    base = next(base for base in ReadyMade.__subclasses__() if issubclass(tests, base))
     known = {test for test in vars(base) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (
@@ -369,10 +372,10 @@ def item_of(mapping: Any, name: str) -> Any:
     return mapping.get(name) if hasattr(mapping, "get") else None
 
 
-def own_line(function: Callable[..., Any], fallback: Callable[..., Any]) -> Any:
-    """Return the function whose lines are reported, below its decorators."""
+def _own_line(function: Callable[..., Any]) -> Any:
+    # Below its decorators; ours if it is no Python function.
     found = inspect.unwrap(function)
-    return found if inspect.isfunction(found) else fallback
+    return found if inspect.isfunction(found) else ReadyMade.connect
 
 
 async def _next_of(made: Any) -> Any:

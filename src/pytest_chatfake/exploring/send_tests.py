@@ -26,29 +26,16 @@ from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
-    Connected,
     Ending,
     ReadyMade,
     Run,
-    check_class,
     check_expected,
-    own_line,
     writes,
 )
 from .recorder import baseline_of, recorder_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
-
-#: The methods that a subclass may write, with their parameters and a hint.
-_METHODS: Final = (
-    ("connect", ("chat_fake",), "fixtures may follow"),
-    ("restart", ("chat_fake",), "fixtures are parameters of connect()"),
-    ("send", ("chat_fake",), "fixtures are parameters of connect()"),
-    ("work", ("chat_fake",), "fixtures are parameters of connect()"),
-    ("undecided", ("snapshot",), "it takes what the snapshot returns"),
-    ("expected", ("chat_fake",), "it returns what the snapshot has to be"),
-)
 
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
@@ -246,12 +233,20 @@ class _Known(NamedTuple):
 class _SendRun(Run[SendTests]):
     """The explorations of one ready-made test."""
 
+    parameters = (
+        ("connect", ("chat_fake",), "fixtures may follow"),
+        ("restart", ("chat_fake",), "fixtures are parameters of connect()"),
+        ("send", ("chat_fake",), "fixtures are parameters of connect()"),
+        ("work", ("chat_fake",), "fixtures are parameters of connect()"),
+        ("undecided", ("snapshot",), "it takes what the snapshot returns"),
+        ("expected", ("chat_fake",), "it returns what the snapshot has to be"),
+    )
+
     def __init__(
         self, tests: SendTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
-        own = own_line(type(tests).send, SendTests.send)
-        methods = [getattr(tests, name) for name, *_ in _METHODS]
-        super().__init__(tests, explorer, request, own, methods)
+        methods = [getattr(tests, name) for name, *_ in self.parameters]
+        super().__init__(tests, explorer, request, type(tests).send, methods)
         explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._days: int | None = None  # on how many days nothing is sent
@@ -340,11 +335,9 @@ class _SendRun(Run[SendTests]):
         sends = sends or self._sends
 
         async def scenario(chat_fake: ChatFake) -> None:
-            check_class(type(self._tests), SendTests, _METHODS)
             with ExitStack() as stack:
                 old_objects.freeze(stack)
-                made = self._tests.connect(chat_fake, **self._fixtures)
-                async with Connected(made) as snapshot:
+                async with self._connected(chat_fake) as snapshot:
                     self._check_snapshot(snapshot)
                     await self._require_new_app(chat_fake, snapshot)
                     await sends(chat_fake, snapshot)

@@ -37,14 +37,11 @@ from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
-    Connected,
     Ending,
     ReadyMade,
     Run,
-    check_class,
     check_expected,
     item_of,
-    own_line,
     writes,
 )
 from .recorder import baseline_of, recorder_of
@@ -120,14 +117,6 @@ _PERSON: Final = "+4915550003"
 
 #: Three charges at this price show floats, which add up to 0.21449999999999997, and two decimals.
 _PRICE: Final = "0.0715"
-
-#: The methods that a subclass may write, with their parameters and a hint.
-_METHODS: Final = (
-    ("connect", ("chat_fake",), "fixtures may follow"),
-    ("scenario", ("chat_fake",), "fixtures are parameters of connect()"),
-    ("expected", ("chat_fake",), "connect() can set what it needs, as in self.app = ..."),
-    ("forget", (), "connect() can set what it needs, as in self.cache = ..."),
-)
 
 
 class WebhookTests(ReadyMade):
@@ -470,13 +459,19 @@ class WebhookTests(ReadyMade):
 class _WebhookRun(Run[WebhookTests]):
     """The explorations of one ready-made test."""
 
+    parameters = (
+        ("connect", ("chat_fake",), "fixtures may follow"),
+        ("scenario", ("chat_fake",), "fixtures are parameters of connect()"),
+        ("expected", ("chat_fake",), "connect() can set what it needs, as in self.app = ..."),
+        ("forget", (), "connect() can set what it needs, as in self.cache = ..."),
+    )
+
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
         self.has_own_scenario: bool = writes(tests, "scenario")
         written = type(tests).scenario if self.has_own_scenario else type(tests).connect
-        own = own_line(written, WebhookTests.connect)
-        super().__init__(tests, explorer, request, own, (tests.connect, tests.scenario))
+        super().__init__(tests, explorer, request, written, (tests.connect, tests.scenario))
         self._fails_calls = False  # whether only API calls that the app makes in attempts fail
         self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
@@ -533,13 +528,11 @@ class _WebhookRun(Run[WebhookTests]):
         # the scenario itself, the test is skipped.
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
-            check_class(type(self._tests), WebhookTests, _METHODS)
             inside = Inside(chat_fake)
             by_hand = recorder_of(inside).by_hand  # then it only does what the test to paste does
             if prepare is not None:
                 await performed(chat_fake, prepare(chat_fake))
-            made = self._tests.connect(chat_fake, **self._fixtures)
-            async with Connected(made) as snapshot:  # not connected(), which may be overridden
+            async with self._connected(chat_fake) as snapshot:
                 self._check_endpoints(inside, raises=raise_exceptions or by_hand)
                 self._check_snapshot(snapshot)
                 if not (by_hand or prepare):
