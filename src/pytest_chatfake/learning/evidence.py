@@ -132,11 +132,8 @@ class Evidence:
             shown["config.event_ids"] = "per-message" if event_id == before.event_id else "unique"
             is_late = STATUSES.index(status) < STATUSES.index(before.status)
         self._note_oddity(entry, is_late)
-        names, texts = (*own,), (*map(code, own.values()),)
+        names, texts = (*own,), (*map(sys.intern, map(code, own.values())),)
         names = self._shared.setdefault(names, names)
-        alike = [event for event in (before, *self.events[-1:]) if event and event.names is names]
-        if alike:
-            texts = _with_objects_of(alike[0].texts, texts)
         as_code = {name: code(value) for name, value in shown.items() if value is not None}
         place = entry.source, entry.number
         seen = Seen(*place, id_, event_id, status, names, texts, self._share(as_code))
@@ -282,13 +279,6 @@ def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
     ranks = [(rank(item), item) for item in found]
     highest = max((of_item for of_item, _ in ranks), default=None)
     return [item for of_item, item in ranks if of_item == highest]
-
-
-def _with_objects_of(before: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, ...]:
-    # Unchanged values stay one object, because a file may have a million events.
-    if before == texts:
-        return before
-    return tuple([old if old == new else new for old, new in zip(before, texts, strict=True)])
 
 
 def code(value: object) -> str:
