@@ -5,7 +5,7 @@ import re
 import pytest
 
 import section_marks
-from pytest_chatfake import WebhookTests
+from pytest_chatfake import SendTests, WebhookTests
 
 from .outputs import printed, timeless
 from .pages import PAGES, ROOT, defined_in, module_of, name, run, shown_outputs
@@ -22,7 +22,9 @@ MODULES = {
 BATCHES = [[*MODULES][start : start + 9] for start in range(0, len(MODULES), 9)]
 
 #: These come with a class, and some of them are skipped.
-READY_MADE = {name for name in vars(WebhookTests) if name.startswith("test_")}
+READY_MADE = {
+    name for cls in (SendTests, WebhookTests) for name in vars(cls) if name.startswith("test_")
+}
 
 
 @pytest.mark.parametrize("files", BATCHES, ids=lambda files: files[0])

@@ -1,6 +1,11 @@
 """What ready-made tests say of an app whose threads outlive the handling of an event."""
 
 import re
+import threading
+
+import pytest
+
+from pytest_chatfake.exploring.late_threads import about_late
 
 from .cards import cards
 
@@ -76,6 +81,34 @@ def test_a_thread_of_an_earlier_world_is_no_fault_of_connect(run):
         *("-k", "all_events_are_taken"),
     )
     assert f"ChatFakeError: {THREAD}the clean-up in connect() wait" in cards(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Thread-7 (write)", "write"),
+        ("Thread-7", "Thread"),
+        ("ThreadPoolExecutor-2_0", "ThreadPoolExecutor"),
+        ("mailer", "mailer"),
+    ],
+)
+def test_a_thread_is_named_without_its_number(name, shown):
+    thread = threading.Thread(name=name)
+    thread.start()
+    thread.join()
+    assert f"running ({shown}): let the snapshot wait" in about_late([thread])
+
+
+def test_a_thread_that_goes_on_is_not_named(monkeypatch):
+    monkeypatch.setattr("pytest_chatfake.exploring.late_threads._PATIENCE", 0)
+    go = threading.Event()
+    thread = threading.Thread(target=go.wait, args=(60,))
+    thread.start()
+    try:
+        assert about_late([thread]) == ""
+    finally:
+        go.set()
+        thread.join()
 
 
 def test_an_app_that_remembers_is_blamed_in_spite_of_a_thread(run):

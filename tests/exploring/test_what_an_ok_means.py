@@ -249,6 +249,57 @@ ok       all_events_are_taken: 6 events
 """)
 
 
+def test_an_error_whose_traceback_the_app_prints_counts_as_well(run):
+    code = """
+    import io
+    import sys
+    import traceback
+
+    class Prints(Shop):
+        __test__ = False
+
+        def take(self, id, status):
+            super().take(id, status)
+            try:
+                raise LookupError("no such message")
+            except LookupError as error:
+                self.show(error)
+
+    class TestPrints(Prints):
+        __test__ = True
+
+        def show(self, error):
+            traceback.print_exc()
+
+    class TestPrintsWithArguments(Prints):
+        __test__ = True
+
+        def show(self, error):
+            traceback.print_exception(type(error), error, error.__traceback__, file=sys.stdout)
+
+    class TestLogsAWarning(Prints):
+        __test__ = True
+
+        def show(self, error):
+            print(error)
+            traceback.print_exc(file=io.StringIO())
+            logging.getLogger("shop").warning("failed: %s", traceback.format_exc())
+            logging.getLogger("shop").warning("failed", exc_info=True)
+    """
+    assert cards(run(code, "all_events")) == snapshot("""\
+TestLogsAWarning
+ok       all_events_are_taken: 6 events
+TestPrints
+ok       all_events_are_taken
+           6 events; the app accepted sent m1, but logged LookupError: no such
+           message at test_it.py:43
+TestPrintsWithArguments
+ok       all_events_are_taken
+           6 events; the app accepted sent m1, but logged LookupError: no such
+           message at test_it.py:43
+""")
+
+
 def test_an_error_that_a_test_injects_is_not_the_app_s(run):
     code = """
     class TestTwice(Shop):

@@ -24,3 +24,8 @@ class TestRoundsWhatItReserves(SendTests):
 
     def expected(self, chat_fake):
         return {"reserved": chat_fake.balance.held}
+
+
+class TestRaisesInItsWorker(TestRoundsWhatItReserves):
+    def work(self, chat_fake):
+        raise LookupError("nothing to do")

@@ -19,6 +19,8 @@ import pytest
 from .fakes import frozen_fake
 from .test_forgeries import got_through, verdict
 
+NUMBERS = count(10**30)
+
 
 def mac(*parts, key=b"secret"):
     signed = b".".join(part if isinstance(part, bytes) else part.encode() for part in parts)
@@ -284,6 +286,24 @@ class Key(Scheme):
         return given if word == "Bearer" else "", "0123456789", None
 
 
+class KeyName(Scheme):
+    """The name of a key, beside a signature with random numbers that Python doesn't draw."""
+
+    def sign(self, request):
+        salt = str(next(NUMBERS))
+        return {
+            "X-Key-Id": "0123456789abcdef",
+            "X-Signature": salt + mac(salt, request.body).hexdigest(),
+        }
+
+    def signature(self, headers, body):
+        if headers["X-Key-Id"] != "0123456789abcdef":
+            raise ValueError
+        given = headers["X-Signature"]
+        salt = given[: len(str(next(NUMBERS)))]
+        return given, salt + mac(salt, body).hexdigest(), None
+
+
 class KeyAndId(Key):
     """The same, beside a random id."""
 
@@ -462,7 +482,7 @@ class SignedDigest(Scheme):
 SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
-SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest]
+SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest, KeyName]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 
@@ -612,9 +632,6 @@ def in_headers(token):
     return lambda request: {
         f"X-{name}": value for name, value in _signed_token(request, token(request)).items()
     }
-
-
-NUMBERS = count(10**30)
 
 
 TOKENS = {

@@ -85,7 +85,7 @@ ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
            the app accepted an image from a person, but logged KeyError: 'text'
-           at unproven_apps.py:81
+           at unproven_apps.py:95
 TestHolds
 ok       snapshot_changes: 2 of 2 events changed it
 ok       another_order: 2 worlds
@@ -100,6 +100,12 @@ TestIgnoresWhatPeopleWrite
 ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 ok       people_write: 2 messages
+TestPrintsWhatItSwallows
+ok       snapshot_changes: 5 of 6 events changed it
+ok       another_order: 16 worlds
+FAILED   people_write
+           the app accepted a text and an image from a person, but logged
+           KeyError: 'chatMessage' at unproven_apps.py:80
 TestSettles
 ok       snapshot_changes: 2 of 2 events changed it
 skipped  another_order
@@ -110,18 +116,18 @@ ok       people_write: 2 messages
 TestSwallowsEverything
 FAILED   snapshot_changes
            the app accepted sent m1, but logged LookupError: no such shop at
-           unproven_apps.py:102, and the snapshot did not change: it was {}
+           unproven_apps.py:116, and the snapshot did not change: it was {}
            before and after the scenario
 skipped  another_order: test_snapshot_changes fails
 FAILED   people_write
            the app accepted a text and an image from a person, but logged
-           KeyError: 'chatMessage' at unproven_apps.py:66
+           KeyError: 'chatMessage' at unproven_apps.py:67
 TestSwallowsWhatPeopleWrite
 ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
            the app accepted a text and an image from a person, but logged
-           KeyError: 'chatMessage' at unproven_apps.py:66
+           KeyError: 'chatMessage' at unproven_apps.py:67
 TestTakesTheFirstEvent
 ok       snapshot_changes: 1 of 6 events changed it
 FAILED   another_order

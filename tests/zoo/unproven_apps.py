@@ -1,6 +1,7 @@
 """Apps whose ``ok`` would prove little, each next to a twin for which it proves something."""
 
 import logging
+import traceback
 
 from pytest_chatfake import WebhookTests
 
@@ -67,6 +68,19 @@ class TestSwallowsWhatPeopleWrite(Shop):
             self.take(message["id"], message["status"])
         except Exception:
             logging.getLogger("shop").exception("could not handle it")
+
+
+class TestPrintsWhatItSwallows(Shop):
+    """The same, but it prints the error."""
+
+    __test__ = True
+
+    def receive(self, request):
+        try:
+            message = request.event.json()["chatMessage"]
+            self.take(message["id"], message["status"])
+        except Exception:
+            traceback.print_exc()
 
 
 class TestExpectsTexts(Shop):

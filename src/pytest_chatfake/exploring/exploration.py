@@ -41,6 +41,7 @@ from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .judging import RUNS, Judge
 from .late_threads import about_late
+from .printed_errors import printed_errors_noted
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
 from .timeline_diff import timeline_diff
@@ -286,7 +287,7 @@ class Exploration:
         # In any case, the process gets its clocks back first.
         try:
             self._environment.freeze()
-            with current().following(self._code):
+            with current().following(self._code), printed_errors_noted():
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:

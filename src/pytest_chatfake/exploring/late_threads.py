@@ -15,14 +15,12 @@ from weakref import WeakSet
 
 from ..base.views import listed
 
-#: What is in the names of other threads: those of pools, which wait for more work; ours; and those
-#: in which socketserver handles a request.
-_OTHERS: Final = re.compile(
-    "AnyIO worker thread|asyncio_|ThreadPoolExecutor|chatfake|process_request_thread"
-)
+#: What is in the names of other threads: those of frameworks, ours, and those in which socketserver
+#: handles a request.
+_OTHERS: Final = re.compile("AnyIO worker thread|asyncio_|chatfake|process_request_thread")
 
-#: The name that Python gives a thread, maybe with that of its function.
-_NAME: Final = re.compile(r"Thread-\d+(?: \((.+)\))?")
+#: The name that Python gives a thread: a pool's, or maybe with that of its function.
+_NAME: Final = re.compile(r"(?:Thread-\d+ \()?(.+?)(?:\)|-\d+(?:_\d+)?)")
 
 #: How many real seconds threads get to end, in all. One that goes on may have nothing to do.
 _PATIENCE: Final = 2
@@ -71,4 +69,4 @@ def _has_ended(thread: threading.Thread, until: float) -> bool:
 
 def _name(thread: threading.Thread) -> str:
     known = _NAME.fullmatch(thread.name)
-    return thread.name if known is None else known[1] or type(thread).__name__
+    return thread.name if known is None else known[1]

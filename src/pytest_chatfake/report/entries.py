@@ -75,7 +75,7 @@ def rule_of(record: Record) -> Rule | None:
 
 def has_failed_itself(attempt: Attempt) -> bool:
     """Return whether an attempt ended with an error that no fault caused."""
-    return attempt.error is not None and not attempt._meaning.wanted
+    return attempt.error is not None and not (attempt.ok or attempt._meaning.wanted)
 
 
 def has_failed(record: Record) -> bool:

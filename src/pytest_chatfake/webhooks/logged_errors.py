@@ -226,6 +226,11 @@ _hooks: Final = (
 )
 
 
+def note_printed(error: Exception) -> None:
+    """Note an exception whose traceback the running code prints."""
+    _note(logging.ERROR, LoggedError.of(error), is_late=False)
+
+
 def _note(level: int, error: LoggedError, *, is_late: bool) -> None:
     logs = [log for known in [*_watching] if (log := known()) is not None]
     noted = [log.note(level, error, is_late=is_late) for log in logs]

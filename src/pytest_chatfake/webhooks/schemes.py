@@ -59,6 +59,11 @@ _LABEL = re.compile(r"\b([A-Za-z][\w-]{0,14})(?=[=:, ]+$)")
 #: The name of a header that is likelier to have the signature than a nonce or a request's id.
 _HINT = re.compile("sig|hmac|auth|key|token", re.IGNORECASE)
 
+#: The name of a header for a signature, so that a key beside it only says which one has signed; and
+#: the minimum length of one that OpenSSL makes from random numbers.
+_NAMED = re.compile("sig|hmac|auth", re.IGNORECASE)
+_RANDOM = 64
+
 #: How many fields of a body are tried until one is found that is signed.
 _MOST_FIELDS = 50
 
@@ -282,6 +287,8 @@ class Scheme:
         self.is_dated = bool(random and shown)
         found = (random - _tokens(headers, random) - original.contents) or random
         self.random = [name for name in headers if name in _names(found)]
+        if signatures := {place for place in found if _is_named_signature(headers, place)}:
+            return signatures
         usual = _names(random) | shown
         keys = {
             (name, -1)
@@ -408,6 +415,10 @@ def _part(headers: Mapping[str, str], place: tuple[str, int]) -> str:
     name, number = place
     parts = _PART.findall(headers.get(name, ""))
     return parts[number] if -1 <= number < len(parts) and parts else ""
+
+
+def _is_named_signature(headers: Mapping[str, str], place: tuple[str, int]) -> bool:
+    return bool(_NAMED.search(place[0])) and len(_part(headers, place)) >= _RANDOM
 
 
 def _may_sign(part: str, other: str) -> bool:
