@@ -1,9 +1,10 @@
-"""The baseline: snapshots of the world as written, with which other worlds are compared."""
+"""What the world as written showed, and the comparison of other worlds with it."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
@@ -28,67 +29,78 @@ HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service 
 #: From what something differs.
 Basis: TypeAlias = Literal["as written", "expected", "messages"]
 
+#: Whether attempts were accepted, by body and endpoint.
+_Made: TypeAlias = dict[tuple[bytes, int], bool]
+
 #: No two snapshots in a row were equal.
 _RESTLESS: Final = object()
 
 
+@dataclass
 class Baseline:
-    """Snapshots of a first world, with which later worlds are compared.
+    """What a first world showed, with which later worlds are compared.
 
-    Args:
+    Attributes:
         until: The step after which the scenario ends; 0: at its end.
         only_waits: Whether time moves as far in the first world as in the others, without
             deviations.
-
-    Attributes:
-        until, only_waits: As given.
-        values: The snapshots of the first world.
-        learning: Whether this world is the first one, whose snapshots are kept.
-        compares: Whether this world's snapshots are compared.
-        judges: Whether ``expected()`` holds in this world.
-        last_step: The number of steps in the first world's scenario.
+        is_new: Whether there was no first world yet.
+        values: Its snapshots.
+        last_step: The number of steps in its scenario.
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
-        remark: What to add to the refusal of an event; empty unless this world's last snapshot was
-            as written.
-        differs_after: The steps after which this world's snapshot differed.
-        had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
-        messages: What was sent in the first world, each as often.
+        messages: What was sent, each as often.
+    """
+
+    until: int = 0
+    only_waits: bool = False
+    is_new: bool = True
+    values: list[Any] = field(default_factory=list[Any])
+    last_step: int = 0
+    learns_steps: bool = False
+    steps: dict[int, tuple[_Made, Any]] = field(default_factory=dict[int, Any])
+    is_restless: bool = False
+    messages: Counter[tuple[str, str, str]] = field(default_factory=Counter[Any])
+
+
+class Comparison:
+    """Compares the snapshots of a world with a baseline.
+
+    Args:
+        baseline: The baseline; without a first world, this world becomes that.
+        inside: The world's fake.
+        compares: Whether a correct app has the same snapshots.
+        judges: Whether ``expected()`` holds.
+
+    Attributes:
+        baseline, compares, judges: As given.
+        learning: Whether this is the first world.
+        remark: What to add to the refusal of an event; empty unless the last snapshot was as
+            written.
+        differs_after: The steps after which the snapshot differed.
+        had_background: Whether the app's code may have run by itself, as of the last snapshot.
         basis: From what the last difference was: from the snapshot ``"as written"``, from what
             :meth:`.WebhookTests.expected` returns, or from the ``"messages"``.
     """
 
-    def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
-        self.until = until
-        self.only_waits = only_waits
-        self.values: list[Any] = []
-        self._index = 0
-        self._is_new = True
-        self.learning: bool = True
-        self.compares: bool = True
-        self.judges: bool = True
-        self.last_step: int = 0
-        self.learns_steps: bool = False
-        self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
+    def __init__(self, baseline: Baseline, inside: Inside, *, compares: bool, judges: bool) -> None:
+        self.baseline = baseline
+        self.learning: bool = baseline.is_new
+        baseline.is_new = False
+        self.compares = compares
+        self.judges = judges
         self.remark: str = ""
         self.differs_after: list[int] = []
         self.had_background: bool = False
-        self.is_restless: bool = False
-        self.messages: Counter[tuple[str, str, str]] = Counter()
         self.basis: Basis = "as written"
+        self._inside = inside
+        self._index = 0
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
-    def begin(self, *, compares: bool, judges: bool) -> None:
-        """Begin a world."""
-        self._index = 0
-        self.learning, self._is_new = self._is_new, False
-        self.compares, self.judges = compares, judges
-        self.differs_after = []
-        self.remark = ""
-
-    async def compare(self, snapshot: Snapshot, inside: Inside) -> None:
+    async def compare(self, snapshot: Snapshot) -> None:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
+        baseline, inside = self.baseline, self._inside
         await inside.settle()
         # Later worlds may lose every event.
         if self.learning and not any(map(was_made, inside.attempts)):
@@ -97,30 +109,30 @@ class Baseline:
                 "Connect your app inside the body and send something first"
             )
         index, self._index = self._index, self._index + 1
-        value = await self._taken(snapshot, inside, index)
-        is_comparable = self.compares and not (self.until and inside.has_delivered_early)
+        value = await self._taken(snapshot, index)
+        is_comparable = self.compares and not (baseline.until and inside.has_delivered_early)
         self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
-            self.values.append(value)
-        elif index >= len(self.values):
+            baseline.values.append(value)
+        elif index >= len(baseline.values):
             raise AssertionError(
-                f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
-                f"the world as written, got {index + 1}; call it equally often in each world"
+                f"assert_order_independent(): expected {counted(len(baseline.values), 'call')}, as "
+                f"in the world as written, got {index + 1}; call it equally often in each world"
             )
-        elif is_comparable and value != self.values[index]:
-            then = "otherwise" if self.only_waits else "as written"
-            lines = inside.difference(self.values[index], value, then)
-            if self.until:
-                lines[0] = f"after step {self.until}, {lines[0]}"
+        elif is_comparable and value != baseline.values[index]:
+            then = "otherwise" if baseline.only_waits else "as written"
+            lines = inside.difference(baseline.values[index], value, then)
+            if baseline.until:
+                lines[0] = f"after step {baseline.until}, {lines[0]}"
             raise self.error_about("the snapshot depends on the order of events", lines)
 
-    async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
+    async def judge(self, expected: object, snapshot: Snapshot, cause: str) -> None:
         """Take a snapshot, and compare it with what it has to be."""
-        value = await inside.taken(snapshot)
+        value = await self._inside.taken(snapshot)
         if value == expected:
             return
-        lines = inside.difference(expected, value, "expected")
-        note = books_about(expected, value, inside)
+        lines = self._inside.difference(expected, value, "expected")
+        note = books_about(expected, value, self._inside)
         raise self.error_about(cause, lines, "expected", note)
 
     def error_about(
@@ -133,75 +145,76 @@ class Baseline:
         self._differing, self.basis = (error, lines), basis
         return error
 
-    async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
+    async def look(self, step: int, snapshot: Snapshot) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.
 
         Snapshots can only be compared if the same attempts ended in the same way as in the first
         world, or an event may still be on its way. They aren't compared if a message was delivered
         before its step. If the app may be busy in the background, it gets time.
         """
+        baseline, inside = self.baseline, self._inside
         if self.learning:
-            self.last_step = step
-        if self.learning or step >= self.last_step or not self.compares:
+            baseline.last_step = step
+        if self.learning or step >= baseline.last_step or not self.compares:
             return
         if inside.has_delivered_early:
             return
         ever = [*inside.endpoints]
         made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*inside.attempts]}
-        if self.learns_steps:
-            value = await self._quiet(snapshot, inside)
+        if baseline.learns_steps:
+            value = await self._quiet(snapshot)
             if value is not _RESTLESS:
-                self.steps[step] = made, value
-        elif step in self.steps:
-            known, expected = self.steps[step]
+                baseline.steps[step] = made, value
+        elif step in baseline.steps:
+            known, expected = baseline.steps[step]
             has_more = made.items() > known.items()
             if has_more or (
-                made == known
-                and await self._patient(snapshot, inside, expected, _PATIENCE) != expected
+                made == known and await self._patient(snapshot, expected, _PATIENCE) != expected
             ):
                 self.differs_after.append(step)
 
-    async def _taken(self, snapshot: Snapshot, inside: Inside, index: int) -> Any:
+    async def _taken(self, snapshot: Snapshot, index: int) -> Any:
         # At the end of the whole scenario, the snapshot itself has to wait for the app.
-        if not self.until:
+        baseline, inside = self.baseline, self._inside
+        if not baseline.until:
             return await inside.taken(snapshot)
         if self.learning:
             if has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
-            value = await self._quiet(snapshot, inside)
-            self.is_restless = value is _RESTLESS
+            value = await self._quiet(snapshot)
+            baseline.is_restless = value is _RESTLESS
             return value
         # Longer than the first world has waited, which may have seen the end of some work.
-        expected = self.values[index] if index < len(self.values) else None
-        return await self._patient(snapshot, inside, expected, 2 * _PATIENCE)
+        expected = baseline.values[index] if index < len(baseline.values) else None
+        return await self._patient(snapshot, expected, 2 * _PATIENCE)
 
-    async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
+    async def _quiet(self, snapshot: Snapshot) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
-        value = await self._now(snapshot, inside)
-        self.had_background = has_background(inside)
+        value = await self._now(snapshot)
+        self.had_background = has_background(self._inside)
         for _ in range(_PATIENCE * self.had_background):
-            await inside.pause(_APART)
-            before, value = value, await self._now(snapshot, inside)
+            await self._inside.pause(_APART)
+            before, value = value, await self._now(snapshot)
             if before == value:
                 return value
         return _RESTLESS if self.had_background else value
 
-    async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
+    async def _patient(self, snapshot: Snapshot, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
-        value = await self._now(snapshot, inside)
-        self.had_background = has_background(inside)
+        value = await self._now(snapshot)
+        self.had_background = has_background(self._inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
-            await inside.pause(_APART)
-            value = await self._now(snapshot, inside)
+            await self._inside.pause(_APART)
+            value = await self._now(snapshot)
         return value
 
-    async def _now(self, snapshot: Snapshot, inside: Inside) -> Any:
+    async def _now(self, snapshot: Snapshot) -> Any:
         # After the scenario, with the events of what the app has sent in the background.
-        if self.until:
-            await inside.settle()
-        return await inside.taken(snapshot)
+        if self.baseline.until:
+            await self._inside.settle()
+        return await self._inside.taken(snapshot)
 
     def differs_by(self, error: BaseException) -> bool:
         """Return whether this is the error which says that a snapshot differs."""

@@ -36,7 +36,7 @@ from ..base.views import counted, listed
 from ..fake.snapshots import SnapshotError
 from ..report.timeline_text import timeline_text
 from .arrivals import is_another_order
-from .baseline import Baseline
+from .baseline import Baseline, Comparison
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .judging import RUNS, Judge
@@ -86,7 +86,7 @@ class ReadyMadeTest(NamedTuple):
     """
 
     name: str
-    as_written: Callable[[Baseline], Written]
+    as_written: Callable[[Comparison], Written]
     wants: Callable[[Deviation, WorldLog], bool]
 
 
@@ -517,13 +517,12 @@ class Exploration:
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
-        baseline = world.baseline
-        again = await self._judge.control(baseline, world.deviations)
+        again = await self._judge.control(world.baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written when it was run again"
-        if baseline.differs_by(error):
-            baseline.blame(error, _BY_ITSELF)
+        if again.comparison.differs_by(error):
+            again.comparison.blame(error, _BY_ITSELF)
             error = NotRepeatable(f"{error}{self._about_threads}\n{self._remedy}")
         elif world.error is not None and not _is_refusal(error):
             error = NotRepeatable(
@@ -550,7 +549,7 @@ class Exploration:
         raise error from world.error
 
     async def _explain(self, world: World, head: str) -> None:
-        error, log, found, baseline = world.error, world.log(), self._found, world.baseline
+        error, log, found = world.error, world.log(), self._found
         assert error is not None
         for _ in range(RUNS if world.may_vary else 1):
             await self._require_control(world)
@@ -559,7 +558,7 @@ class Exploration:
         if world.has_deviated:
             sentences = [describe(deviation, log) for deviation in world.deviations]
         found.sentence = "; ".join(sentences)
-        baseline.blame(error, found.sentence)
+        world.comparison.blame(error, found.sentence)
         await self._require_again(world)
         separator = "\n  " if len(sentences) > 1 else " "
         note = separator.join([f"chat_explore: {head}:", *sentences])
@@ -600,7 +599,7 @@ class Exploration:
         if row is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
-            body = row.as_written(baseline)
+            body = row.as_written(world.comparison)
         seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = await self._judge.run(world.deviations, baseline, by_hand=True)

@@ -81,7 +81,7 @@ class Judge:
         Returns:
             None, if there is no verdict.
         """
-        shown = "" if world.error is None else world.baseline.shown(world.error)
+        shown = "" if world.error is None else world.comparison.shown(world.error)
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
@@ -111,7 +111,7 @@ class Judge:
         # An app may correct a mistake by the end: does the world fail if the scenario stops
         # earlier?
         if world.error is None:
-            for step in self.baseline.differs_after:
+            for step in world.comparison.differs_after:
                 if (short := await self._differs(world, step)) is not None:
                     return short
         return world
@@ -124,14 +124,14 @@ class Judge:
             baseline = Baseline(until=step)
             short = await self._compared(world, baseline)
             error = None if short is None else short.error
-            differs = error is not None and baseline.differs_by(error)
+            differs = bool(short and error and short.comparison.differs_by(error))
             if short is not None and not differs and not ends:
                 return None
             ends.append((baseline.values, str(error)))
-            if not differs or baseline.is_restless or ends[0] != ends[-1]:
+            if short is None or not differs or baseline.is_restless or ends[0] != ends[-1]:
                 self.uncompared.add(step)
                 return None
-            if len(ends) == RUNS or not (baseline.had_background or world.may_vary):
+            if len(ends) == RUNS or not (short.comparison.had_background or world.may_vary):
                 return short
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:

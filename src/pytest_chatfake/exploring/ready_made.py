@@ -30,7 +30,7 @@ from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..transport.client.django_bridge import has_waiting_callbacks
-from .baseline import Baseline
+from .baseline import Comparison
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import Exploration, ReadyMadeTest, shared_folder
@@ -260,12 +260,13 @@ class Run(Generic[Tests]):
                 f"{shared_folder(self._item)}"
             )
 
-    def _comparison(self, baseline: Baseline, imports: list[str]) -> list[str]:
+    def _assertions(self, comparison: Comparison, imports: list[str]) -> list[str]:
         # The lines of the test to paste that compare what differed.
-        if baseline.basis == "messages":
+        baseline = comparison.baseline
+        if comparison.basis == "messages":
             return messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
         taken = f"{'await ' * self._awaits_snapshot}snapshot()"
-        if baseline.basis == "expected":
+        if comparison.basis == "expected":
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
             return [f"assert {taken} == {waits}self.expected(chat_fake)"]
         expected = as_code(baseline.values[0], self._own.__globals__, imports)

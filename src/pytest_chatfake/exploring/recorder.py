@@ -17,7 +17,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from .baseline import Baseline
+from .baseline import Comparison
 from .late_threads import note_late, running_late
 from .memories import MemoryWatch
 
@@ -52,14 +52,14 @@ class Recorder:
 
     Args:
         inside: The fake.
-        baseline: The snapshots to compare with.
+        comparison: Compares the world's snapshots.
         note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
         memories: Watches the memories that the app uses; None: nothing does.
         by_hand: As in :class:`.World`.
 
     Attributes:
-        baseline, attend, by_hand: As given.
+        comparison, attend, by_hand: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
@@ -73,7 +73,7 @@ class Recorder:
     def __init__(
         self,
         inside: Inside,
-        baseline: Baseline,
+        comparison: Comparison,
         note: Callable[[str], None],
         attend: Attend | None,
         memories: MemoryWatch | None,
@@ -82,7 +82,7 @@ class Recorder:
     ) -> None:
         self._inside = inside
         self._memories = memories
-        self.baseline = baseline
+        self.comparison = comparison
         self._note = note
         self.attend = attend
         self.by_hand = by_hand
@@ -100,12 +100,12 @@ class Recorder:
     @property
     def expects_events(self) -> bool:
         """Whether there are no deviations, which may lose all events."""
-        return self.baseline.learning
+        return self.comparison.learning
 
     @property
     def remark(self) -> str:
         """What to add to the refusal of an event, if it did no harm."""
-        return self.baseline.remark
+        return self.comparison.remark
 
     def accepted_errors(self) -> dict[str, str]:
         """Return the exceptions that the app logged, each with an event that it accepted anyway.
@@ -171,7 +171,7 @@ class Recorder:
 
     async def compare(self, snapshot: Snapshot) -> None:
         """Compare a snapshot with that of the world as written."""
-        await self.baseline.compare(snapshot, self._inside)
+        await self.comparison.compare(snapshot)
 
 
 def recorder_of(inside: Inside) -> Recorder:
@@ -181,6 +181,6 @@ def recorder_of(inside: Inside) -> Recorder:
     return observer
 
 
-def baseline_of(inside: Inside) -> Baseline:
-    """Return what a world's snapshots are compared with."""
-    return recorder_of(inside).baseline
+def comparison_of(inside: Inside) -> Comparison:
+    """Return what compares the snapshots of a world."""
+    return recorder_of(inside).comparison

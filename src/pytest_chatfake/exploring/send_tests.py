@@ -17,7 +17,7 @@ from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
-from .baseline import Baseline, Basis, books_about
+from .baseline import Basis, Comparison, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
@@ -32,7 +32,7 @@ from .ready_made import (
     check_expected,
     writes,
 )
-from .recorder import baseline_of, recorder_of
+from .recorder import comparison_of, recorder_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
@@ -418,7 +418,7 @@ class _SendRun(Run[SendTests]):
         books = Books.of(inside)
         value = None if snapshot is None else await inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        baseline = baseline_of(inside)
+        comparison = comparison_of(inside)
         named = with_names(value, books.names)
         if sending.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
@@ -434,8 +434,8 @@ class _SendRun(Run[SendTests]):
         elif not is_undecided:
             lines += books.missing(known.messages)
             is_about_messages = bool(lines)
-            if baseline.learning:
-                baseline.values.append(value)
+            if comparison.learning:
+                comparison.baseline.values.append(value)
             if is_judged:
                 differing, books_say = await self._unexpected(fake, snapshot, value)
                 lines += differing
@@ -445,10 +445,10 @@ class _SendRun(Run[SendTests]):
             for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
-            baseline.messages = known.messages
+            comparison.baseline.messages = known.messages
             basis: Basis = "expected" if is_judged else "as written"
             basis = "messages" if is_about_messages else basis
-            raise baseline.error_about(cause, lines, basis, books_say)
+            raise comparison.error_about(cause, lines, basis, books_say)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
@@ -498,7 +498,7 @@ class _SendRun(Run[SendTests]):
 
     # The test to paste
 
-    def _as_written(self, baseline: Baseline) -> Written:
+    def _as_written(self, comparison: Comparison) -> Written:
         imports = list[str]()
         lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
         if self._rejects:
@@ -509,7 +509,7 @@ class _SendRun(Run[SendTests]):
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
         else:
-            lines += self._comparison(baseline, imports)
+            lines += self._assertions(comparison, imports)
         return self._pasted(lines, imports)
 
 

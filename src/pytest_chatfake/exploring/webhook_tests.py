@@ -28,7 +28,7 @@ from ..fake.snapshots import Snapshot, SnapshotError
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
-from .baseline import HARMLESS, Baseline, has_background
+from .baseline import HARMLESS, Comparison, has_background
 from .changes import ChangeCount
 from .deviations import EARLY, POSTED, Deviation
 from .exploration import Exploration, ReadyMadeTest
@@ -44,7 +44,7 @@ from .ready_made import (
     item_of,
     writes,
 )
-from .recorder import baseline_of, recorder_of
+from .recorder import comparison_of, recorder_of
 from .search import WorldLog
 from .send_judge import Books, Content
 from .sending import ROUNDS, performed
@@ -270,7 +270,7 @@ class WebhookTests(ReadyMade):
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
-                baseline_of(Inside(fake)).remark = HARMLESS
+                comparison_of(Inside(fake)).remark = HARMLESS
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -588,15 +588,15 @@ class _WebhookRun(Run[WebhookTests]):
     ) -> None:
         """Compare a snapshot with what ``expected()`` returns."""
         inside = Inside(fake)
-        baseline = baseline_of(inside)
+        comparison = comparison_of(inside)
         if snapshot is None:
             pytest.skip(_NO_SNAPSHOT)
-        if baseline.until or not baseline.judges:
+        if comparison.baseline.until or not comparison.judges:
             return
         await inside.settle()
         expected = await self._returned("expected()", self._tests.expected(fake))
         check_expected(expected)
-        await baseline.judge(expected, snapshot, inside, cause)
+        await comparison.judge(expected, snapshot, cause)
 
     async def _returned(self, method: str, made: Any) -> Any:
         # The result of a method of the user's that may be async if the others are.
@@ -660,14 +660,14 @@ class _WebhookRun(Run[WebhookTests]):
     async def _books_in_time(self, fake: ChatFake, snapshot: Snapshot | None) -> Books | None:
         # The books once a worker has sent what a crash or an error has left to it, so that the
         # snapshot shows it as well; None if what is missing doesn't count.
-        baseline = baseline_of(Inside(fake))
-        if self._name not in _SEND_ONCE_IF_CLEAR or not self._is_counted(baseline):
+        comparison = comparison_of(Inside(fake))
+        if self._name not in _SEND_ONCE_IF_CLEAR or not self._is_counted(comparison):
             return None
-        return await self._awaited_books(fake, snapshot, baseline.messages)
+        return await self._awaited_books(fake, snapshot, comparison.baseline.messages)
 
-    def _is_counted(self, baseline: Baseline) -> bool:
+    def _is_counted(self, world: Comparison) -> bool:
         # Whether messages have to be as in the first world, in this one.
-        return self._counts and baseline.compares and not (baseline.learning or baseline.until)
+        return self._counts and world.compares and not (world.learning or world.baseline.until)
 
     async def _awaited_books(
         self, fake: ChatFake, snapshot: Snapshot | None, sent: Counter[Content]
@@ -688,14 +688,15 @@ class _WebhookRun(Run[WebhookTests]):
     def _count_messages(self, books: Books) -> None:
         # The app's own books may hide that it sent a message twice.
         inside = books.inside
-        baseline = baseline_of(inside)
+        comparison = comparison_of(inside)
+        baseline = comparison.baseline
         may_lose = self._name in _SEND_ONCE_IF_CLEAR
-        if baseline.learning:
+        if comparison.learning:
             baseline.messages = books.contents
             self._counts = self._name in _SEND_ONCE or (may_lose and books.can_deduplicate)
             if may_lose and books.is_sent_by_app and not self._counts:
                 self.note(_NOT_COUNTED)
-        elif self._is_counted(baseline):
+        elif self._is_counted(comparison):
             lines = [*books.repeats(baseline.messages)]
             # In the background, the app may still be about to send.
             if may_lose and not has_background(inside):
@@ -712,9 +713,9 @@ class _WebhookRun(Run[WebhookTests]):
     ) -> None:
         if not lines:
             return
-        baseline = baseline_of(books.inside)
-        baseline.messages, self._quotes_ids = sent, books.quotes_ids
-        raise baseline.error_about(cause, lines, "messages")
+        comparison = comparison_of(books.inside)
+        comparison.baseline.messages, self._quotes_ids = sent, books.quotes_ids
+        raise comparison.error_about(cause, lines, "messages")
 
     def _check_endpoints(self, inside: Inside, *, raises: bool) -> None:
         if not inside.connected:
@@ -783,11 +784,11 @@ class _WebhookRun(Run[WebhookTests]):
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
-        baseline, look = baseline_of(inside), None
+        comparison, look = comparison_of(inside), None
         if looks and snapshot is not None:
-            look = partial(baseline.look, snapshot=snapshot, inside=inside)
+            look = partial(comparison.look, snapshot=snapshot)
         with self._counting(inside, snapshot):
-            await _played(self._tests.scenario(fake), fake, baseline.until, look)
+            await _played(self._tests.scenario(fake), fake, comparison.baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none; send a message in it")
@@ -808,12 +809,13 @@ class _WebhookRun(Run[WebhookTests]):
 
     # The test to paste
 
-    def _as_written(self, baseline: Baseline) -> Written:
+    def _as_written(self, comparison: Comparison) -> Written:
         imports = list[str]()
-        steps = f", steps={baseline.until}" * bool(baseline.until)
+        until = comparison.baseline.until
+        steps = f", steps={until}" * bool(until)
         lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
-        if baseline.basis != "as written" or (self._has_snapshot and baseline.compares):
-            lines += self._comparison(baseline, imports)
+        if comparison.basis != "as written" or (self._has_snapshot and comparison.compares):
+            lines += self._assertions(comparison, imports)
         return self._pasted(lines, imports)
 
 

@@ -57,7 +57,7 @@ from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from .baseline import Baseline, without_texts
+from .baseline import Baseline, Comparison, without_texts
 from .client_calls import client_calls
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
@@ -176,7 +176,7 @@ class World:
 
     Attributes:
         baseline, deviations: As given.
-        fake, inside: The fake, once the world was run.
+        fake, inside, comparison: The fake, and what compares its snapshots, once the world was run.
         error: The body's error; None: it passed.
         body_ended: Whether the body had ended when something was raised.
         memories: The memories that the app used in the world as written; None in other worlds.
@@ -184,6 +184,7 @@ class World:
 
     fake: ChatFake
     inside: Inside
+    comparison: Comparison
 
     def __init__(
         self,
@@ -241,10 +242,12 @@ class World:
             self._environment.note("between worlds")
 
     def _set_up(self) -> None:
-        environment, baseline = self._environment, self.baseline
+        environment = self._environment
         judges = all(deviation.traits.judges for deviation in self.deviations)
-        baseline.begin(compares=self.compares, judges=judges)
-        is_first = baseline.learning and not self._other_ids
+        self.comparison = Comparison(
+            self.baseline, self.inside, compares=self.compares, judges=judges
+        )
+        is_first = self.comparison.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
         attend, points = None, environment.scope.crash_points
         if self._is_written:
@@ -253,7 +256,12 @@ class World:
             if points is not None:
                 attend = partial(self._watch, points)
         self._seen = Recorder(
-            self.inside, baseline, environment.note, attend, self.memories, by_hand=self._by_hand
+            self.inside,
+            self.comparison,
+            environment.note,
+            attend,
+            self.memories,
+            by_hand=self._by_hand,
         )
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "")
