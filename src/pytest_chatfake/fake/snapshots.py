@@ -260,7 +260,9 @@ def _ignored_attribute(value: object) -> str:
     if not _has_own_equality(value):
         return ""
     own: dict[str, Any] = getattr(value, "__dict__", {})
-    known = {name: part for cls in type(value).__mro__[::-1] for name, part in vars(cls).items()}
+    known: dict[str, Any] = {}
+    for cls in type(value).__mro__[::-1]:
+        known |= vars(cls)
     slots = [name for name, part in known.items() if inspect.ismemberdescriptor(part)]
     ignored = [name for name in (*own, *slots) if _is_ignored(name, value)]
     if len(own) + len(slots) - len(ignored) > 1:
@@ -272,7 +274,7 @@ def _ignored_attribute(value: object) -> str:
             return public
     # Some models keep their values elsewhere, and set them by descriptors.
     for name, part in known.items():
-        is_field = hasattr(type(part), "__set__") and not isinstance(part, property)
+        is_field = inspect.isdatadescriptor(part) and not isinstance(part, property)
         if is_field and name not in own and name[0] != "_" and _is_field_ignored(name, value):
             return name
     return ""
