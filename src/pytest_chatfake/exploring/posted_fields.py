@@ -83,18 +83,18 @@ def ways_to_evolve(posted: Sequence[Posted]) -> Mapping[str, tuple[Way, ...]]:
         # A constant at the top of a nested body says what kind of webhook it is.
         and not (is_nested and _depth(name) == 1 and len({*values[name]}) == 1)
     ]
-    is_json = all(each.body.lstrip()[:1] in b"{[" for each in posted)
+    starts = {each.body.lstrip()[:1] for each in posted}
+    is_json = starts <= {b"{", b"[", b""}
     numbers = [
         name
         for name in names
         if is_json and not _is_free(name) and all(map(_is_number_or_none, values[name]))
     ]
-    is_list = all(each.body.lstrip()[:1] == b"[" for each in posted)
     return {
         "unknown_value": tuple((("unknown", name),) for name in shared),
         "unknown_type": tuple((("unknown", name), ("how", "type")) for name in numbers),
         "unknown_event": ((("unknown", status), ("how", "event")),)
-        if is_list and status is not None
+        if starts == {b"["} and status is not None
         else (),
     }
 
