@@ -132,13 +132,11 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
         found = [
             _line(setting, part, seen) for setting in settings if setting.startswith(f"{name}.")
         ]
-        for kind, line in found:
+        for kind, line, _ in found:
             if kind != _CODE:
                 lines[kind].append(line)
-        shown = [line for kind, line in found if kind == _CODE]
-        is_set = name in {"config", "naming"} or any(
-            not line.lstrip().startswith("#") for line in shown
-        )
+        shown = [line for kind, line, _ in found if kind == _CODE]
+        is_set = name in {"config", "naming"} or any(sets for _, _, sets in found)
         off = "" if is_set else "# "
         if found:
             frame = (part.begin, *part.end.splitlines())
@@ -155,8 +153,9 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
     return imports + printed, not lines[_WRONG]
 
 
-def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
-    # One of the kinds above, and the line: a value that events contradict isn't code.
+def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str, bool]:
+    # One of the kinds above, the line, and whether it sets something: a value that events
+    # contradict isn't code.
     name = setting.partition(".")[2]
     events = [event for event in seen if setting in event.shown]
     values = [event.shown[setting] for event in events]
@@ -164,14 +163,14 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     value, count = counts[-1] if counts else ('""', 0)
     fits = f"{_AMOUNT}|price" if setting == "config.price" else part.fits
     if len(counts) < 2 and not re.fullmatch(fits, value):
-        return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
+        return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it"), False
     first = events[values.index(value)]
     evidence = f"{count} of {len(events)} events; first at {first.source}{first.number}"
     if len(counts) > 1:
         if setting.startswith(_OF_CALLS):
-            return _SEEN, f"{name} varies: pass it to each call"
+            return _SEEN, f"{name} varies: pass it to each call", False
         shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
-        return _WRONG, f"{name}: {shown}; not set; {evidence}"
+        return _WRONG, f"{name}: {shown}; not set; {evidence}", False
     few = _few(events)
     if value == "price":  # each row of the table needs enough messages
         rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}
@@ -181,7 +180,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     is_usual = value == code(_DEFAULTS.get(setting, ...))
     note = "the default: " if is_usual else few and f"too few {few}"
     line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
-    return _CODE, f"{line}  # {note}{evidence}"
+    return _CODE, f"{line}  # {note}{evidence}", not note
 
 
 def _few(events: Sequence[Seen]) -> str:
