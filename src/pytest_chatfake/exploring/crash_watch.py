@@ -144,7 +144,9 @@ class CrashWatch:
         set_until_closed(_current, self, self._stack)
         for function in self._functions:
             set_tripwire(function, partial(self._report, function), self._stack)
-        call = self._call if self._listens else self._end_holdings_of if self._crashes else None
+        call: Callable[..., Any] | None = self._end_holdings_of if self._crashes else None
+        if self._listens:
+            call = partial(call_and_listen, self._count_database_call)
         if call is not None:
             set_until_closed(around_call, call, self._stack)
             wrap: Callable[..., Any] = partial(partial, call)
@@ -237,9 +239,6 @@ class CrashWatch:
             finally:
                 if self.stopped is not None:
                     holdings.let_go()
-
-    def _call(self, function: Callable[..., T], *args: Any) -> T:
-        return call_and_listen(self._count_database_call, function, *args)
 
     def _count_database_call(self, kind: str, name: str) -> None:
         if kind == "before" and self._is_counting:
