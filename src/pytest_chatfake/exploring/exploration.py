@@ -22,7 +22,6 @@ import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from itertools import zip_longest
-from threading import Thread
 from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -40,7 +39,7 @@ from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, EARLY, KINDS, OVER_A_SOCKET, Deviation
-from .late_threads import about_late
+from .late_threads import Work, about_late, jobs_noted
 from .memories import MemoryWatch
 from .printed_errors import printed_errors_noted
 from .printed_test import NoTestError, Written, body_as_written, print_test
@@ -164,7 +163,7 @@ class Exploration:
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
         self._first: Exploration | None = None
-        self._late_threads: list[Thread] = []
+        self._late_threads: list[Work] = []
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._found.result}>"
@@ -327,7 +326,7 @@ class Exploration:
         # In any case, the process gets its clocks back first.
         try:
             self._environment.freeze()
-            with current().following(self._code), printed_errors_noted():
+            with current().following(self._code), jobs_noted(), printed_errors_noted():
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
-from threading import Thread
 from types import CodeType
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -34,7 +33,7 @@ from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
-from .late_threads import about_late
+from .late_threads import Work, about_late
 from .printed_test import Written
 from .recorder import Recorder
 
@@ -142,7 +141,7 @@ class Run(Generic[Tests]):
         self._is_async = self._loop is not None
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._awaits_snapshot = False
-        self._earlier_threads: list[Thread] = []
+        self._earlier_threads: list[Work] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
