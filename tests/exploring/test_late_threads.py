@@ -12,6 +12,7 @@ from .cards import cards
 #: An app whose threads write once they are told to go on. Those of the last world never do.
 MODULE = """
     import threading
+    from concurrent.futures import ThreadPoolExecutor
 
     import pytest
 
@@ -26,18 +27,22 @@ MODULE = """
         def start(self, *items):
             go = threading.Event()
             thread = threading.Thread(target=self.write, args=(go, items), daemon=True)
-            self.started.append((go, thread))
+            self.started.append((go, thread.join))
             thread.start()
+
+        def submit(self, pool, *items):
+            go = threading.Event()
+            self.started.append((go, pool.submit(self.write, go, items).result))
 
         def write(self, go, items):
             if go.wait(60):
                 ROWS.update(items)
 
         def join(self):
-            while self.started:
-                go, thread = self.started.pop()
+            for go, _ in self.started:
                 go.set()
-                thread.join()
+            while self.started:
+                self.started.pop()[1]()
 
     LATE = Late()
 
@@ -83,12 +88,28 @@ def test_a_thread_of_an_earlier_world_is_no_fault_of_connect(run):
     assert f"ChatFakeError: {THREAD}the clean-up in connect() wait" in cards(result)
 
 
+def test_a_job_in_a_pool_of_an_earlier_world_is_no_fault_of_connect_either(run):
+    result = run(
+        """
+    POOL = ThreadPoolExecutor(2)
+
+    class TestLate(Base):
+        def receive(self, request):
+            LATE.submit(POOL, (request.event.id, request.event.status))
+
+        def after_clearing(self):
+            LATE.join()
+    """,
+        *("-k", "all_events_are_taken"),
+    )
+    assert f"ChatFakeError: {THREAD}the clean-up in connect() wait" in cards(result)
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("Thread-7 (write)", "write"),
         ("Thread-7", "Thread"),
-        ("ThreadPoolExecutor-2_0", "ThreadPoolExecutor"),
         ("mailer", "mailer"),
     ],
 )

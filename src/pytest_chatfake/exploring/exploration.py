@@ -40,7 +40,7 @@ from .baseline import Baseline, Comparison
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .judging import RUNS, Judge
-from .late_threads import about_late
+from .late_threads import about_late, jobs_noted
 from .printed_errors import printed_errors_noted
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
@@ -287,7 +287,7 @@ class Exploration:
         # In any case, the process gets its clocks back first.
         try:
             self._environment.freeze()
-            with current().following(self._code), printed_errors_noted():
+            with current().following(self._code), jobs_noted(), printed_errors_noted():
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:

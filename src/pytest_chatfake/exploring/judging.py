@@ -6,12 +6,12 @@ that fails is run again, next to a run without its deviations.
 
 from __future__ import annotations
 
-from threading import Thread
 from typing import Final
 
 from .baseline import Baseline
 from .description import describe
 from .deviations import KINDS, Deviation
+from .late_threads import Work
 from .memories import MemoryWatch
 from .world import Body, Environment, World
 
@@ -42,7 +42,7 @@ class Judge:
         uncompared: The steps after which no snapshot could be compared.
         sometimes: Which deviations failed in one run and passed in another; empty: none did.
         unfired: Why a kind's deviations had no effect, or prove nothing.
-        late_threads: The app's threads that may have written to a snapshot too late.
+        late_threads: The app's threads and jobs that may have written to a snapshot too late.
     """
 
     def __init__(self, body: Body, environment: Environment) -> None:
@@ -54,7 +54,7 @@ class Judge:
         self.uncompared: set[int] = set()
         self.sometimes: str = ""
         self.unfired: dict[str, str] = {}
-        self.late_threads: list[Thread] = []
+        self.late_threads: list[Work] = []
 
     async def run(
         self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool

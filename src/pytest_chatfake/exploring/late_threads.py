@@ -1,72 +1,104 @@
-"""Threads that an app starts while it handles an event, and that end after the response.
+"""Threads, and jobs in pools of threads, that go on after the app has handled an event.
 
-What such a thread writes is missing in its own world's snapshot, and may be found in that of a
-later world, even in the next test.
+What one of them writes is missing in its own world's snapshot, and may be found in that of a later
+world, even in the next test.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from time import monotonic
-from typing import Final
-from weakref import WeakSet
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.views import listed
+from .tripwires import set_detour
 
-#: What is in the names of other threads: those of frameworks, ours, and those in which socketserver
+#: A thread, or a job in a pool.
+Work: TypeAlias = threading.Thread | Future[Any]
+
+#: What is in the names of other threads: those of pools, ours, and those in which socketserver
 #: handles a request.
-_OTHERS: Final = re.compile("AnyIO worker thread|asyncio_|chatfake|process_request_thread")
+_OTHERS: Final = re.compile(
+    "AnyIO worker thread|asyncio_|ThreadPoolExecutor|chatfake|process_request_thread"
+)
 
-#: The name that Python gives a thread: a pool's, or maybe with that of its function.
-_NAME: Final = re.compile(r"(?:Thread-\d+ \()?(.+?)(?:\)|-\d+(?:_\d+)?)")
+#: The name that Python gives a thread, maybe with that of its function.
+_NAME: Final = re.compile(r"(?:Thread-\d+ \()?(.+?)(?:\)|-\d+)")
 
-#: How many real seconds threads get to end, in all. One that goes on may have nothing to do.
+#: How many real seconds late work gets to end, in all. What goes on may have nothing to do.
 _PATIENCE: Final = 2
 
-#: Those of all tests.
-_late: Final[WeakSet[threading.Thread]] = WeakSet()
+#: The names of the functions that pools have got, by their jobs; and the late work of all tests.
+_jobs: Final[WeakKeyDictionary[Future[Any], str]] = WeakKeyDictionary()
+_late: Final[WeakSet[Work]] = WeakSet()
 
 
-def note_late(before: Collection[threading.Thread]) -> list[threading.Thread]:
-    """Note and return the threads that have begun since, and not ended."""
-    late = [
-        thread
-        for thread in threading.enumerate()
-        if thread not in before and not _OTHERS.search(thread.name)
-    ]
+@contextmanager
+def jobs_noted() -> Generator[None]:
+    """In a block, note the jobs that pools get."""
+    with ExitStack() as stack:
+        submit: Any = ThreadPoolExecutor.submit
+        set_detour(submit, _submit, stack)
+        yield
+
+
+def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    job = original(pool, function, *args, **kwargs)
+    _jobs[job] = getattr(function, "__name__", type(function).__name__)
+    return job
+
+
+def running() -> list[Work]:
+    """Return the threads and jobs that have not ended."""
+    threads = [each for each in threading.enumerate() if not _OTHERS.search(each.name)]
+    jobs = [job for known in _jobs.keyrefs() if (job := known()) is not None]  # in one step
+    return [*threads, *(job for job in jobs if not job.done())]
+
+
+def note_late(before: Collection[Work]) -> list[Work]:
+    """Note and return what has begun since, and not ended."""
+    late = [work for work in running() if work not in before]
     _late.update(late)
     return late
 
 
-def running_late() -> list[threading.Thread]:
-    """Return the noted threads of earlier worlds that are still running."""
-    return [thread for thread in [*_late] if thread.is_alive()]
+def running_late() -> list[Work]:
+    """Return the noted work of earlier worlds that has not ended."""
+    return [work for work in [*_late] if not _has_ended(work, 0)]
 
 
-def about_late(threads: Iterable[threading.Thread], whose: str = "the snapshot") -> str:
-    """Say which threads ran late, if they have ended by now, or soon do; empty if none have.
+def about_late(late: Iterable[Work], whose: str = "the snapshot") -> str:
+    """Say what ran late, if it has ended by now, or soon does; empty if nothing has.
 
     Args:
-        threads: The threads.
+        late: The threads and jobs.
         whose: What should have waited for them.
     """
     until = monotonic() + _PATIENCE
-    names = {_name(thread) for thread in threads if _has_ended(thread, until)}
+    names = {_name(work) for work in late if _has_ended(work, max(0, until - monotonic()))}
     if not names:
         return ""
     return (
         f"a thread that the app started, and did not wait for, was still running "
-        f"({listed(sorted(names))}): let {whose} wait for it, as in thread.join()"
+        f"({listed(sorted(names))}): let {whose} wait for it, as in thread.join() or "
+        f"future.result()"
     )
 
 
-def _has_ended(thread: threading.Thread, until: float) -> bool:
-    thread.join(max(0, until - monotonic()))
-    return not thread.is_alive()
+def _has_ended(work: Work, seconds: float) -> bool:
+    if isinstance(work, Future):
+        return bool(wait([work], seconds).done)
+    work.join(seconds)
+    return not work.is_alive()
 
 
-def _name(thread: threading.Thread) -> str:
-    known = _NAME.fullmatch(thread.name)
-    return thread.name if known is None else known[1]
+def _name(work: Work) -> str:
+    if isinstance(work, Future):
+        return _jobs[work]
+    known = _NAME.fullmatch(work.name)
+    return work.name if known is None else known[1]

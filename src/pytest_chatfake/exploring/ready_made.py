@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
-from threading import Thread
 from types import CodeType
 from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -35,7 +34,7 @@ from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
-from .late_threads import about_late
+from .late_threads import Work, about_late
 from .printed_test import NoTestError, Written, as_code
 from .recorder import recorder_of
 from .search import CheckedOptions
@@ -159,7 +158,7 @@ class Run(Generic[Tests]):
         self._before: Any = _UNKNOWN  # the snapshot after connect(), in the first world
         self._has_snapshot = self._awaits_snapshot = False
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
-        self._earlier_threads: list[Thread] = []
+        self._earlier_threads: list[Work] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 

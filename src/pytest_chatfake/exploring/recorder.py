@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import NamedTuple, TypeAlias
@@ -18,7 +17,7 @@ from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Comparison
-from .late_threads import note_late, running_late
+from .late_threads import Work, note_late, running, running_late
 from .memories import MemoryWatch
 
 
@@ -66,8 +65,9 @@ class Recorder:
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
         called: The API calls that were made during attempts, and had their response by then.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
-        late_threads: The threads that the app started in an attempt, and that outlived it.
-        earlier_threads: Those of earlier worlds that were still running when this one began.
+        late_threads: The threads and jobs that the app started in an attempt, and that outlived
+            it.
+        earlier_threads: Those of earlier worlds that had not ended when this one began.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class Recorder:
         self.called: set[ApiRequest] = set()
         self._calls_before: dict[Attempt, int] = {}
         self.times: dict[Attempt, tuple[int, int | None]] = {}
-        self.late_threads: list[threading.Thread] = []
-        self.earlier_threads: list[threading.Thread] = running_late()
-        self._threads_before: dict[Attempt, list[threading.Thread]] = {}
+        self.late_threads: list[Work] = []
+        self.earlier_threads: list[Work] = running_late()
+        self._threads_before: dict[Attempt, list[Work]] = {}
 
     @property
     def expects_events(self) -> bool:
@@ -132,7 +132,7 @@ class Recorder:
         self._note("in attempts")
         self.times[attempt] = monotonic_ns(), None
         self._calls_before[attempt] = len(self._inside.calls)
-        self._threads_before[attempt] = threading.enumerate()
+        self._threads_before[attempt] = running()
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:

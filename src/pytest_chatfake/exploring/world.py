@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property, partial
-from threading import Thread
 from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
@@ -61,6 +60,7 @@ from .baseline import Baseline, Comparison, without_texts
 from .client_calls import client_calls
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
+from .late_threads import Work
 from .meetings import Place, Point
 from .memories import MemoryWatch
 from .posted_fields import Posted, Way, ways_to_evolve
@@ -644,7 +644,7 @@ class World:
         return self._seen.accepted_errors()
 
     @property
-    def late_threads(self) -> list[Thread]:
+    def late_threads(self) -> list[Work]:
         """The app's threads that may have written to a snapshot too late; see Recorder."""
         return [*self._seen.earlier_threads, *self._seen.late_threads]
 
