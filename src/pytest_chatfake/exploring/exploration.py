@@ -39,12 +39,12 @@ from .arrivals import is_another_order
 from .baseline import Baseline, Comparison
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
-from .judging import RUNS, Judge
 from .late_threads import about_late, jobs_noted
 from .printed_errors import printed_errors_noted
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
 from .timeline_diff import timeline_diff
+from .trials import RUNS, Trials
 from .world import Body, Environment, World, is_skip
 
 #: Real seconds before the first progress line, and between two of them.
@@ -113,7 +113,7 @@ class Exploration:
         self._row = row
         self._scope = scope
         self._environment = environment
-        self._judge = Judge(body, environment)
+        self._trials = Trials(body, environment)
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
@@ -172,7 +172,7 @@ class Exploration:
 
     @property
     def _about_threads(self) -> str:
-        late = about_late(self._judge.late_threads)
+        late = about_late(self._trials.late_threads)
         return late and f"; perhaps {late}"
 
     @property
@@ -189,7 +189,7 @@ class Exploration:
     @property
     def _why_not_aged(self) -> str:
         # Why a move of the clock proves nothing, up to what to write; empty: it does.
-        return self._judge.memories.why_not_aged
+        return self._trials.memories.why_not_aged
 
     @property
     def _deviating(self) -> int:
@@ -206,8 +206,8 @@ class Exploration:
             for kind, why in self._search.left_out.items()
             if kind not in EARLY or why != KINDS[kind].needs  # most scenarios only have one of them
         ]
-        if steps := [*map(str, sorted(self._judge.uncompared))]:
-            is_none = len(steps) == self._judge.baseline.last_step - 1
+        if steps := [*map(str, sorted(self._trials.uncompared))]:
+            is_none = len(steps) == self._trials.baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
             untried.append("only the final state was compared" if is_none else some)
         return [*untried, *filter(None, [self._cannot_crash, self._missed])]
@@ -331,7 +331,7 @@ class Exploration:
 
     async def _try_written(self) -> None:
         # The body as written has to pass, and to do the same when it is run again.
-        world = await self._judge.control(self._judge.baseline)
+        world = await self._trials.control(self._trials.baseline)
         if world.error is not None:
             self._found.result = "failed in world 1"
             self._show_timeline(world, world.error)
@@ -340,7 +340,7 @@ class Exploration:
         if self._scope.depth:
             self._require_options(world)
             await self._require_repeatable(world)
-            await self._judge.learn_steps(world)
+            await self._trials.learn_steps(world)
         elif self._scope.runs_again:
             await self._require_control(world)
 
@@ -358,7 +358,7 @@ class Exploration:
             self._has_another_order = is_another_order(self._search.written, log)
 
     def _note_left_out(self) -> None:
-        search, tried, unfired = self._search, self._kinds_tried, self._judge.unfired
+        search, tried, unfired = self._search, self._kinds_tried, self._trials.unfired
         if "crash" in tried and (why := unfired.get("crash")):
             self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
@@ -372,8 +372,8 @@ class Exploration:
 
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
-        judge = self._judge
-        world = await judge.run(deviations, judge.baseline)
+        trials = self._trials
+        world = await trials.run(deviations, trials.baseline)
         if why := world.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
             self._search.left_out |= dict.fromkeys(early, why)
@@ -381,11 +381,11 @@ class Exploration:
         for _ in range(RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
                 break
-            world = await judge.run_again(world)
+            world = await trials.run_again(world)
         if unfired := world.unfired:
-            judge.unfired |= unfired
+            trials.unfired |= unfired
             return None
-        return await judge.judged(world)
+        return await trials.proven(world)
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -475,15 +475,15 @@ class Exploration:
         return f"chat_explore: {worlds}, {seconds:.0f} s, {share:.0%} of it {slowest}"
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
-        judge = self._judge
-        written = await judge.control(judge.baseline)
+        trials = self._trials
+        written = await trials.control(trials.baseline)
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
-        await judge.learn_steps(written)
+        await trials.learn_steps(written)
         self._search.add(written.log())
-        world = await judge.run(deviations, judge.baseline)
-        world = await judge.judged(world) or world
+        world = await trials.run(deviations, trials.baseline)
+        world = await trials.proven(world) or world
         self._note_order(world.log())
         only = list(map(str, deviations))
         if world.error is not None:
@@ -492,7 +492,7 @@ class Exploration:
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        notes = [*filter(None, [judge.sometimes])]
+        notes = [*filter(None, [trials.sometimes])]
         if (why := self._why_not_aged) and any(each.traits.moves_time for each in deviations):
             notes.append(f"it proves nothing, as {why}{_BY_HAND}")
         self._found.result = "; ".join([f"1 world, only {only}", *notes])
@@ -501,7 +501,7 @@ class Exploration:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
         # the same, in any order.
         for left in reversed(range(RUNS)):
-            second = await self._judge.run((), Baseline(), other_ids=True)
+            second = await self._trials.run((), Baseline(), other_ids=True)
             error = second.error
             if error is not None and _is_refusal(error):
                 raise error
@@ -517,7 +517,7 @@ class Exploration:
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
-        again = await self._judge.control(world.baseline, world.deviations)
+        again = await self._trials.control(world.baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written when it was run again"
@@ -538,7 +538,7 @@ class Exploration:
             return
         error = world.error
         assert error is not None
-        if (await self._judge.run_again(world)).error is not None:
+        if (await self._trials.run_again(world)).error is not None:
             return
         self._found.result = "failed in one run and passed in another"
         error = NotRepeatable(
@@ -602,14 +602,14 @@ class Exploration:
             body = row.as_written(world.comparison)
         seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = await self._judge.run(world.deviations, baseline, by_hand=True)
+        alone = await self._trials.run(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
             raise NoTestError("on its own, the body does not fail the same way")
         return test
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
-        if hint := self._judge.memories.hint:
+        if hint := self._trials.memories.hint:
             self._found.note(hint)
         if hint := world.inside.key_hint:
             self._found.note(f"Hint: {hint}.")
@@ -630,7 +630,7 @@ class Exploration:
         notes = [
             *(f"{kind} was not tried: {why}" for kind, why in search.left_out.items()),
             "threads acted in a different order when one world was run again" * self._is_reordered,
-            self._judge.sometimes,
+            self._trials.sometimes,
             self._missed,
             self._cannot_crash and f"crash: {self._cannot_crash}",
         ]

@@ -172,7 +172,7 @@ class Run(Generic[Tests]):
 
     def _note_tried(self, exploration: Exploration, advice: str = "") -> None:
         # Skip the test if its result depends on chance; else let the card say what was tried.
-        if sometimes := exploration._judge.sometimes:
+        if sometimes := exploration._trials.sometimes:
             pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
         self.tried(counted(exploration._deviating, "world"))
         self._remarks.notes += exploration._untried

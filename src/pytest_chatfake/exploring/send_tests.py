@@ -262,7 +262,7 @@ class _SendRun(Run[SendTests]):
 
     def compare(self, *kinds: str) -> None:
         exploration = self._explore(kinds)
-        if not exploration._deviating and not exploration._judge.sometimes:
+        if not exploration._deviating and not exploration._trials.sometimes:
             pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
         self._note_tried(exploration)
         if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):

@@ -775,7 +775,7 @@ class _WebhookRun(Run[WebhookTests]):
 
     def _note_errors(self, failure: Exception | None = None) -> None:
         # Name what the app logged for events that it accepted, unless the failure does.
-        errors = self._explorer.explorations[-1]._judge.accepted_errors
+        errors = self._explorer.explorations[-1]._trials.accepted_errors
         if not errors or any(error in str(failure) for error in errors):
             return
         self.note(_accepted(errors))

@@ -1,4 +1,4 @@
-"""Judging: whether a world fails because of its deviations.
+"""Trials: does a world fail because of its deviations?
 
 Chance, the passing of time and changes of the app itself can make a world fail as well. So a world
 that fails is run again, next to a run without its deviations.
@@ -28,8 +28,8 @@ _WAITING: Final = {
 }
 
 
-class Judge:
-    """Runs a body in worlds, and judges these.
+class Trials:
+    """Runs a body in worlds, and finds out whether their deviations make them fail.
 
     Args:
         body: The body.
@@ -75,7 +75,7 @@ class Judge:
         only_waits = baseline.only_waits
         return await self.run(deviations if only_waits else (), baseline, only_waits=only_waits)
 
-    async def judged(self, world: World) -> World | None:
+    async def proven(self, world: World) -> World | None:
         """Return a world, or a run that shows its effect more clearly.
 
         Returns:
@@ -92,10 +92,10 @@ class Judge:
         waiting = {kind: _WAITING[kind] for kind in kinds if kind in _WAITING}
         if last.error is None or not waiting:
             return last
-        judged = await self._compared(last, Baseline(only_waits=True))
-        if judged is None:
+        proven = await self._compared(last, Baseline(only_waits=True))
+        if proven is None:
             self.unfired |= waiting
-        return judged
+        return proven
 
     async def _confirmed(self, world: World) -> World:
         # If threads act, a failure only counts if every run fails.
