@@ -8,10 +8,11 @@ webhook is redelivered, a response is lost.
 2. It runs again with other ids. A body that does something else is refused as not repeatable.
 3. The search yields one world after another, beginning with few deviations. A world fails if the
    body raises an error, or if a snapshot differs from the baseline.
-4. Before a snapshot counts as different, the *control* is run: the same body without the deviation.
-   If the control differs as well, the app changes by itself, and the deviation is not to blame. If
-   threads act, a world has to fail each time it is run. If the control fails after any other error,
-   or if the world itself passes after the control, then an earlier world has left something behind.
+4. :mod:`.trials` find out why a world fails. Before a snapshot counts as different, the *control*
+   is run: the same body without the deviation. If the control differs as well, the app changes by
+   itself, and the deviation is not to blame. If threads act, a world has to fail each time it is
+   run. If the control fails after any other error, or if the world itself passes after the control,
+   then an earlier world has left something behind.
 5. The failure is explained with sentences about the deviations, a timeline, and a test to paste,
    which was run and fails in the same way.
 """
