@@ -220,15 +220,6 @@ def test_the_header_of_a_rate_limit_may_be_a_date(fake, arguments, seconds):
     assert status(fake) == 200
 
 
-@pytest.mark.parametrize(
-    ("date", "expected"),
-    [("tomorrow", "seconds, or a date such as"), ("Thu, 01 Jan 2026 12:00:00 GMT", "after")],
-)
-def test_a_date_that_is_unreadable_or_over_is_refused(fake, date, expected):
-    with pytest.raises(ValueError, match=f"retry_after: .*{expected}"):
-        fake.api.rate_limit(date)
-
-
 def test_a_connection_that_is_reset_gets_another_error(fake):
     fake.api.lose_response(reset=True)
     fake.api.lose_response()
@@ -256,11 +247,6 @@ def test_a_response_that_its_client_gave_up_on_is_none(fake):
 
     eventually(lambda: fake.api.requests[0].status is None)
     assert "no response" in str(fake.api.requests[0])
-
-
-def test_a_reset_and_a_response_are_not_both_possible(fake):
-    with pytest.raises(ValueError, match="expected either reset=True or a response, got both"):
-        fake.api.lose_response(status=502, reset=True)
 
 
 # -- several faults --------------------------------------------------------------------------------
@@ -327,14 +313,6 @@ def test_a_path_or_a_rule_and_a_method_limit_a_fault(fake, where, expected):
         status(fake, "/own"),
     ]
     assert called == expected
-
-
-def test_each_fault_counts_the_calls_that_match_it(fake):
-    fake.api.fail(500, path="/v2/messages", start=2)
-    fake.api.fail(501, start=4)
-    asked = [("/v2/balance", "GET"), *[("/v2/messages", "POST")] * 2, ("/own", "GET")]
-
-    assert [status(fake, *one) for one in asked] == [200, 200, 500, 501]
 
 
 # -- a call that raises ----------------------------------------------------------------------------

@@ -300,15 +300,6 @@ def test_a_reordered_event_is_marked_only_at_its_attempt(fake, receiver):
     assert str(fake.timeline).count("[reordered: ") == 1
 
 
-def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
-    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        receiver.respond(500, times=1)
-        fake.webhooks.duplicate()
-        fake.send_text()
-
-        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
-
-
 # -- in explorations -------------------------------------------------------------------------------
 
 

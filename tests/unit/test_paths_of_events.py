@@ -160,17 +160,3 @@ def test_a_function_that_returns_no_path_fails_the_verb(returned, error, text):
             fake.send_text()
 
     assert str(raised.value).startswith(text)
-
-
-def test_a_function_as_path_does_not_go_with_a_handler():
-    with frozen_fake() as fake, pytest.raises(TypeError) as error:
-        fake.webhooks.connect(handler=lambda _: None, path=by_number)
-
-    assert str(error.value) == "path= goes with wsgi= or asgi= only, not with handler="
-
-
-def test_a_path_in_words_does_not_go_with_a_url():
-    with frozen_fake() as fake, pytest.raises(TypeError) as error:
-        fake.webhooks.connect("http://127.0.0.1:9/", path="/x")
-
-    assert str(error.value) == ("path= goes with wsgi= or asgi= only, not with a URL")

@@ -150,17 +150,6 @@ def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced():
         fake.top_up(1)  # nobody prices any more
 
 
-def test_a_reset_while_a_price_function_is_asked_is_refused(fake):
-    def price(_):
-        with pytest.raises(ChatFakeError, match=r"^can't call reset\(\) while a price function is"):
-            in_another_thread(fake.reset)
-        return "2"
-
-    fake.send_text(price=price)
-
-    assert len(fake.messages) == len(fake.events) == 1
-
-
 # -- while other things fall due -------------------------------------------------------------------
 
 
