@@ -58,18 +58,6 @@ def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake):
         message.read()
 
 
-def test_a_recipient_without_receipts_is_never_seen_to_read(fake):
-    message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False)).deliver().read().read()
-
-    fake.assert_statuses(message, "sent", "delivered")
-
-
-def test_an_open_chat_reads_at_once_without_a_delivered_event(fake):
-    fake.recipient(ANNA, chat_open=True, devices=3)
-
-    fake.assert_statuses(fake.send_text(to=ANNA), "sent", "read")
-
-
 def test_a_phone_that_goes_off_closes_the_chat(fake):
     anna = fake.recipient(ANNA, chat_open=True)
     anna.goes_offline()
