@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..unit.fakes import frozen_fake
 from .test_crashes import crashed
 
 #: What has happened to a block.
@@ -400,7 +399,7 @@ def test_a_profiler_goes_on_and_an_attempt_leaves_none():
     assert sys.getprofile() is None
 
 
-def test_a_connection_that_can_not_say_how_it_is_breaks_no_app():
+def test_a_connection_that_can_not_say_how_it_is_breaks_no_app(fake):
     class Odd:
         async def rollback(self):
             """Roll nothing back."""
@@ -415,9 +414,8 @@ def test_a_connection_that_can_not_say_how_it_is_breaks_no_app():
     async def app(request):
         await Odd().execute()
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.webhooks.crash(after=point)
-        fake.send_text()
-        fake.settle()
-        assert fake.webhooks.attempts[1].ok
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.crash(after=point)
+    fake.send_text()
+    fake.settle()
+    assert fake.webhooks.attempts[1].ok

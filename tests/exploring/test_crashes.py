@@ -321,7 +321,7 @@ def test_an_interrupt_anywhere_leaves_the_function_of_a_crash_as_it_was():
 
 
 @pytest.mark.parametrize(("restarts", "expected"), [(False, "1 2"), (True, "1 1")])
-def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected):
+def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected, fake):
     def make():
         memory = []
 
@@ -331,11 +331,10 @@ def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected
 
         return app
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=make(), restart=make if restarts else None)
-        fake.webhooks.crash(after=commit)
-        fake.send_text()
-        fake.settle()
+    fake.webhooks.connect(handler=make(), restart=make if restarts else None)
+    fake.webhooks.crash(after=commit)
+    fake.send_text()
+    fake.settle()
     assert expected.split() == done
 
 

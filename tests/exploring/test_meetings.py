@@ -263,9 +263,8 @@ def test_a_plain_function_on_the_loop_is_not_held():
 # -- what is refused -------------------------------------------------------------------------------
 
 
-def test_a_url_has_no_points():
-    with frozen_fake() as fake:
-        fake.webhooks.connect("http://127.0.0.1:9/hooks")
-        fake.webhooks.concurrently(by=0, before=insert)
-        with pytest.raises(ChatFakeError, match=r"concurrently\(\) needs an in-process app"):
-            fake.send_text()
+def test_a_url_has_no_points(fake):
+    fake.webhooks.connect("http://127.0.0.1:9/hooks")
+    fake.webhooks.concurrently(by=0, before=insert)
+    with pytest.raises(ChatFakeError, match=r"concurrently\(\) needs an in-process app"):
+        fake.send_text()

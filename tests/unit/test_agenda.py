@@ -152,15 +152,14 @@ def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):
 
 
 @pytest.mark.asyncio
-async def test_the_async_agenda_wants_pending_steps_awaited_and_moves_are_steps():
-    with frozen_fake(mode="async") as fake:
-        message = fake.send_text().after(60).deliver()
-        for reading in ("agenda", "next_due"):
-            with pytest.raises(NotAwaited, match="missing await"):
-                getattr(fake.clock, reading)
-        until = fake.clock.run_until(lambda: message.status == "delivered", limit=3600)
-        last = fake.send_text(to="+2")
-        await until
+async def test_the_async_agenda_wants_pending_steps_awaited_and_moves_are_steps(fake):
+    message = fake.send_text().after(60).deliver()
+    for reading in ("agenda", "next_due"):
+        with pytest.raises(NotAwaited, match="missing await"):
+            getattr(fake.clock, reading)
+    until = fake.clock.run_until(lambda: message.status == "delivered", limit=3600)
+    last = fake.send_text(to="+2")
+    await until
 
-        assert [message.status, last.status] == ["delivered", "sent"]
-        assert fake.clock.now == at(minutes=1)
+    assert [message.status, last.status] == ["delivered", "sent"]
+    assert fake.clock.now == at(minutes=1)

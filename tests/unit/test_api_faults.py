@@ -451,17 +451,15 @@ def early(fake, delivered=True):
     return trail(fake)
 
 
-def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost():
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_endpoint()
-        fake.send_endpoint("/v3/messages")
-        first = fake.api.webhooks_first(path="/v3/messages", method="POST", start=2)
-        lost = fake.api.lose_response(start=4)
-        paths = ["/v2/messages", "/v3/messages"] * 2
+def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost(fake, receiver):
+    fake.send_endpoint("/v3/messages")
+    first = fake.api.webhooks_first(path="/v3/messages", method="POST", start=2)
+    lost = fake.api.lose_response(start=4)
+    paths = ["/v2/messages", "/v3/messages"] * 2
 
-        came = [(status(fake, path), len(receiver.events)) for path in paths]
-        assert came == [(200, 0), (200, 0), (200, 0), (None, 4)]
-        assert (first.fired, lost.fired) == (1, 1)
+    came = [(status(fake, path), len(receiver.events)) for path in paths]
+    assert came == [(200, 0), (200, 0), (200, 0), (None, 4)]
+    assert (first.fired, lost.fired) == (1, 1)
 
 
 @pytest.mark.parametrize("devices", [None, 1, 2])
@@ -479,12 +477,11 @@ def test_an_early_delivery_replaces_the_next_one_and_uses_up_no_tick(devices):
 
 
 @pytest.mark.parametrize("delivered", [2, (1, 1)])
-def test_early_deliveries_replace_as_many_devices_of_later_ones(delivered):
-    with fake_with_receiver() as (fake, _):
-        assert early(fake, delivered) == "sent, delivered, delivered"
-        (message,) = fake.messages
-        counts = [len(message.deliver().events) for _ in range(4)]
-        assert counts == [3, 3, 4, 5]
+def test_early_deliveries_replace_as_many_devices_of_later_ones(delivered, fake, receiver):
+    assert early(fake, delivered) == "sent, delivered, delivered"
+    (message,) = fake.messages
+    counts = [len(message.deliver().events) for _ in range(4)]
+    assert counts == [3, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -511,26 +508,23 @@ def test_early_deliveries_leave_all_events_as_they_would_be(delivered, calls):
     assert posted(delivered) == posted(False)
 
 
-def test_an_early_delivery_an_autopilot_reads_is_no_illegal_transition():
-    with fake_with_receiver() as (fake, _):
-        fake.autopilot(deliver_after=60, read_after=0)
-        early(fake)
-        fake.messages[0].deliver()
-        assert trail(fake) == "sent, delivered, read"
+def test_an_early_delivery_an_autopilot_reads_is_no_illegal_transition(fake, receiver):
+    fake.autopilot(deliver_after=60, read_after=0)
+    early(fake)
+    fake.messages[0].deliver()
+    assert trail(fake) == "sent, delivered, read"
 
 
-def test_a_phone_that_is_off_gets_no_early_delivery():
-    with fake_with_receiver() as (fake, _):
-        person = fake.recipient("+4915", online=False)
-        assert early(fake) == "sent"
-        person.comes_online()
-        fake.messages[0].deliver()
-        assert trail(fake) == "sent, delivered, delivered"
+def test_a_phone_that_is_off_gets_no_early_delivery(fake, receiver):
+    person = fake.recipient("+4915", online=False)
+    assert early(fake) == "sent"
+    person.comes_online()
+    fake.messages[0].deliver()
+    assert trail(fake) == "sent, delivered, delivered"
 
 
-def test_what_an_autopilot_delivers_at_once_comes_before_the_response_too():
-    with fake_with_receiver() as (fake, _):
-        fake.send_endpoint(webhooks_first=True)
-        fake.autopilot(deliver_after=0)
-        assert status(fake) == 200
-        assert trail(fake) == "sent, delivered"
+def test_what_an_autopilot_delivers_at_once_comes_before_the_response_too(fake, receiver):
+    fake.send_endpoint(webhooks_first=True)
+    fake.autopilot(deliver_after=0)
+    assert status(fake) == 200
+    assert trail(fake) == "sent, delivered"

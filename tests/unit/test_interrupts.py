@@ -234,13 +234,12 @@ def test_an_interrupt_leaves_each_awaited_block_as_it_is(block, is_closed):
         asyncio.run(main())
 
 
-def test_events_are_attempted_by_the_next_call_after_an_interrupted_block():
+def test_events_are_attempted_by_the_next_call_after_an_interrupted_block(fake):
     seen = []
-    with ChatFake() as fake:
-        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
-        with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():
-            fake.send_text()
-            raise KeyboardInterrupt
-        assert seen == []
-        fake.settle()
-        assert seen == ["sent"]
+    fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+    with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():
+        fake.send_text()
+        raise KeyboardInterrupt
+    assert seen == []
+    fake.settle()
+    assert seen == ["sent"]

@@ -96,15 +96,14 @@ def test_the_401_says_which_header_was_expected():
     assert error == INVALID_KEY_BODY["error"] | {"expected": "the key in Authorization"}
 
 
-def test_a_key_in_another_header_says_which_setting_takes_it():
+def test_a_key_in_another_header_says_which_setting_takes_it(fake):
     hint = (
         'write @pytest.mark.chat_fake(api_key_header="Authorization: Bearer {api_key}") above the '
         "test or class, because the key came in that header"
     )
-    with ChatFake() as fake:
-        call(fake, key=None, Authorization=f"Bearer {fake.api_key}")
+    call(fake, key=None, Authorization=f"Bearer {fake.api_key}")
 
-        assert requests_of(fake) == [f"GET /v2/balance with no X-API-Key: 401 ({hint})"]
+    assert requests_of(fake) == [f"GET /v2/balance with no X-API-Key: 401 ({hint})"]
 
 
 def test_a_rotated_key_is_taken_from_the_same_header():

@@ -355,12 +355,11 @@ def test_a_call_whose_result_is_used_or_need_not_be_is_no_news(use):
 
 @pytest.mark.parametrize("call", ["paused", "concurrently", "lifespan"])
 @pytest.mark.asyncio
-async def test_a_block_that_is_entered_in_async_mode_is_no_news(call):
-    with frozen_fake(mode="async") as fake:
-        async with CALLS[call][0](fake):
-            await fake.send_text()
-        with pytest.raises(TypeError, match="in async mode"), CALLS[call][0](fake):
-            pass
+async def test_a_block_that_is_entered_in_async_mode_is_no_news(call, fake):
+    async with CALLS[call][0](fake):
+        await fake.send_text()
+    with pytest.raises(TypeError, match="in async mode"), CALLS[call][0](fake):
+        pass
 
 
 # -- checks and waits that are never awaited -------------------------------------------------------
@@ -437,11 +436,10 @@ async def never_come_to_it(fake):
     ],
 )
 @pytest.mark.asyncio
-async def test_a_check_that_was_awaited_or_never_reached_is_no_news(use):
-    with frozen_fake(mode="async") as fake:
-        fake.webhooks.receiver()
-        await fake.send_text().deliver()
-        await use(fake)
+async def test_a_check_that_was_awaited_or_never_reached_is_no_news(use, fake):
+    fake.webhooks.receiver()
+    await fake.send_text().deliver()
+    await use(fake)
 
 
 # -- what the test caused --------------------------------------------------------------------------

@@ -120,35 +120,32 @@ def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
 
 
 @pytest.mark.parametrize("ending", ["cancelled", "refused"])
-def test_opening_an_open_chat_reads_what_a_script_has_left_unread(ending):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        anna = fake.recipient(ANNA, chat_open=True)
-        script = message.after(60).deliver()
-        (script.after(0).fail() if ending == "refused" else script).after(60).read()
-        with nullcontext() if ending == "cancelled" else pytest.raises(IllegalTransition):
-            fake.clock.advance(60)
-        message.cancel()
-        anna.opens_chat()
+def test_opening_an_open_chat_reads_what_a_script_has_left_unread(ending, fake):
+    message = fake.send_text(to=ANNA)
+    anna = fake.recipient(ANNA, chat_open=True)
+    script = message.after(60).deliver()
+    (script.after(0).fail() if ending == "refused" else script).after(60).read()
+    with nullcontext() if ending == "cancelled" else pytest.raises(IllegalTransition):
+        fake.clock.advance(60)
+    message.cancel()
+    anna.opens_chat()
 
-        assert message.status == "read"
+    assert message.status == "read"
 
 
 @pytest.mark.parametrize("verb", ["comes_online", "unblocks"])
-def test_who_could_be_reached_all_along_gets_what_a_script_has_left(verb):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        message.after(60).deliver()
-        message.cancel()
-        getattr(fake.recipient(ANNA), verb)()
+def test_who_could_be_reached_all_along_gets_what_a_script_has_left(verb, fake):
+    message = fake.send_text(to=ANNA)
+    message.after(60).deliver()
+    message.cancel()
+    getattr(fake.recipient(ANNA), verb)()
 
-        assert message.status == "delivered"
+    assert message.status == "delivered"
 
 
 @pytest.mark.parametrize("flag", [{"online": True}, {"blocked": False}])
-def test_a_description_that_changes_nothing_does_nothing(flag):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        fake.recipient(ANNA, **flag)
+def test_a_description_that_changes_nothing_does_nothing(flag, fake):
+    message = fake.send_text(to=ANNA)
+    fake.recipient(ANNA, **flag)
 
-        assert message.status == "sent"
+    assert message.status == "sent"

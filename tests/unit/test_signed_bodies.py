@@ -227,11 +227,10 @@ def test_another_signer_may_leave_the_signature_out():
         (({}, {}, {}), "expected a mapping of header names to strings, got ({}, {}, {})"),
     ],
 )
-def test_what_a_signer_can_not_return_is_refused(returned, text):
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda _: None, signer=lambda _: returned)
-        with pytest.raises(TypeError) as error:
-            fake.send_text()
+def test_what_a_signer_can_not_return_is_refused(returned, text, fake):
+    fake.webhooks.connect(handler=lambda _: None, signer=lambda _: returned)
+    with pytest.raises(TypeError) as error:
+        fake.send_text()
 
     assert str(error.value).endswith(text)
 
