@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import pytest
 
-from .fakes import frozen_fake
+from .fakes import frozen_fake, send_to
 from .test_forgeries import got_through, verdict
 
 
@@ -541,8 +541,7 @@ def test_a_429_does_not_show_that_another_signature_is_verified(limit, why, fake
             return 204
         return 401 if next(refused) < limit else 429
 
-    fake.webhooks.connect(handler=receive, signer=scheme.sign)
-    fake.send_text()
+    send_to(fake, receive, signer=scheme.sign)
     assert verdict(fake) == []
     notes = fake.webhooks._forgery_check.notes
 
@@ -560,8 +559,7 @@ def test_one_429_at_any_time_accuses_no_right_app(scheme):
             return 204 if scheme.accepts(request, "") else 401
 
         with frozen_fake(outbound=scheme.outbound) as fake:
-            fake.webhooks.connect(handler=receive, signer=scheme.sign)
-            fake.send_text()
+            send_to(fake, receive, signer=scheme.sign)
             return verdict(fake)
 
     assert [lines for turn in range(2, 20) if (lines := verdict_with(turn))] == []
