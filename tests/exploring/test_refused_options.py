@@ -58,6 +58,7 @@ POINTS = [
     (TypeError, "exactly one", {"line": "app.py:41", "before": CALL}),
     (TypeError, "line", {"line": 5}),
     (ValueError, "line: expected a file name and a line", {"line": "app.py"}),
+    (ValueError, "line: expected a file name and a line", {"line": "app.py:0"}),
     (ValueError, "line", {"line": "shop/app.py:3"}),
     (TypeError, "before", {"before": 5}),
     (TypeError, "before", {"before": Session}),
