@@ -68,21 +68,6 @@ class Nonce(Scheme):
         return headers["X-Signature"], mac(headers["X-Nonce"], body).hexdigest(), None
 
 
-class NonceAndTime(Scheme):
-    """A nonce and a timestamp in headers."""
-
-    dated = True
-
-    def sign(self, request):
-        nonce, at = uuid.uuid4().hex, str(request.timestamp)
-        signature = mac(at, nonce, request.body).hexdigest()
-        return {"X-Nonce": nonce, "X-Timestamp": at, "X-Signature": signature}
-
-    def signature(self, headers, body):
-        at, nonce = headers["X-Timestamp"], headers["X-Nonce"]
-        return headers["X-Signature"], mac(at, nonce, body).hexdigest(), int(at)
-
-
 class Inside(Scheme):
     """All in one header."""
 
@@ -459,7 +444,7 @@ class SignedDigest(Scheme):
         return given[6:].removesuffix(":"), b64(mac(nonce, digest).digest()), None
 
 
-SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
+SCHEMES = [Nonce, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
 SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest]
