@@ -146,7 +146,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
                 closed += 1
             Inside(fake).shut()  # nothing is checked at its end
         assert process.is_whole(), number
-        number += 1 + number // 30  # each of the first points, then fewer and fewer
+        number += 1 + number // 60  # each of the first points, then fewer and fewer
     assert 10 < closed < number
 
 
