@@ -217,6 +217,7 @@ class Attempt(Record):
         return repeat
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Post:
     """What an attempt needs only while it is made, and a report of a refused signature afterwards.
 
@@ -234,6 +235,9 @@ class Post:
         outcome: The app's response or error; None until it is known.
     """
 
+    attempt: Attempt
+    request: WebhookRequest
+    target: Target
     round: int = 0
     is_twin: bool = False
     attendant: Attendant | None = None
@@ -241,8 +245,3 @@ class Post:
     is_posted: bool = False
     is_late: bool = False
     outcome: Response | BaseException | None = None
-
-    def __init__(self, attempt: Attempt, request: WebhookRequest, target: Target) -> None:
-        self.attempt = attempt
-        self.request = request
-        self.target = target

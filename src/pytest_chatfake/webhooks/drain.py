@@ -261,7 +261,7 @@ class Drain:
             attempt._wait = None
             if attempt._is_wanted:
                 to_make += self._decided(attempt, len(batch) > 1)
-        posts = [self._begin(attempt) for attempt in to_make]
+        posts = [*map(self._begin, to_make)]
         if len(posts) > 1:
             self._begin_batch(posts, together)
         return posts
@@ -416,25 +416,21 @@ class Drain:
 
     def _record(self, post: Post) -> BaseException | None:
         # Returns the interrupt that ended it, if one did.
-        attempt, endpoint = post.attempt, post.attempt.endpoint
+        attempt, endpoint, state = post.attempt, post.attempt.endpoint, self._state
         response, error = self._result_of(post)
         with self._core.lock:
             attempt._response = got = self._got(post, response)
-            meaning, ok = attempt._meaning, got.is_success
+            meaning = attempt._meaning
+            state.outbox.attempts.append(attempt)
             if not meaning.uncounted:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
-                self._state.queue.note_made()
-            self._state.outbox.attempts.append(attempt)
-            if not (meaning.uncounted or meaning.unmade):
-                failures = self._state.failures
-                if ok and not endpoint.disabled:
-                    failures[endpoint] = 0
-                elif not ok:
-                    failures[endpoint] = failures.get(endpoint, 0) + 1
-                    if failures[endpoint] == endpoint._disable_after:
-                        attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
-                    self._try_again(post, by_fault=meaning.wanted)
+                state.queue.note_made()
+                if got.is_success:
+                    if state.failures.get(endpoint) and not endpoint.disabled:
+                        state.failures[endpoint] = 0
+                elif not meaning.unmade:
+                    self._note_failure(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
@@ -454,6 +450,13 @@ class Drain:
                 if isinstance(decision, Failed) and response.error is None:
                     return decision.response
         return response
+
+    def _note_failure(self, post: Post, *, by_fault: bool) -> None:
+        attempt, endpoint, failures = post.attempt, post.attempt.endpoint, self._state.failures
+        failures[endpoint] = failures.get(endpoint, 0) + 1
+        if failures[endpoint] == endpoint._disable_after:
+            attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+        self._try_again(post, by_fault=by_fault)
 
     def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one

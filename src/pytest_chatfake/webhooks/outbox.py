@@ -108,9 +108,8 @@ class Outbox:
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
         """Write the events for facts that are about to be applied, with the same extra fields."""
-        writer, number, events = self._writer, self._of_messages, list[Event]()
-        for fact in facts:
-            number += 1
+        writer, events = self._writer, []
+        for number, fact in enumerate(facts, self._of_messages + 1):
             message, what = fact.message, fact.what
             id_ = self._ids.event % (message.number if self._per_message else number)
             body = writer.write(id_, fact, fields)
