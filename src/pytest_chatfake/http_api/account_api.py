@@ -242,6 +242,7 @@ class AccountApi:
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
+            self._core.scopes.end(asked)  # an interrupt may have kept _call() from it
             self._take_back(faults)
             if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
