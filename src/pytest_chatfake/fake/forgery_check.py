@@ -380,7 +380,7 @@ class ForgeryCheck:
         self, what: str, forged: Forged, posting: _Posting
     ) -> tuple[Attempt, Forgery]:
         event, endpoint = posting.case.event, posting.case.endpoint
-        attempt = Attempt(event, endpoint, 0, _cause=posting.verb)
+        attempt = Attempt(event, endpoint, 0, _cause=posting.verb, _was_asked=True)
         forgery = Forgery(what, forged, posting.content, calling_line())
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)

@@ -9,8 +9,7 @@ made now, it *begins*: it is added to the history and gets a :class:`.Post`, whi
 
 *Batches.* Usually one attempt is made at a time. Several are made at the same time if the test's
 ``concurrently()`` block put them together, if a fault repeats an attempt at once (its *twin*), or
-if attempts of earlier events have waited for this one (its *partners*). An attempt of which the
-faults were asked has a ``_cause``, and they are asked once.
+if attempts of earlier events have waited for this one (its *partners*).
 
 *No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
 drains; everybody else adds to the queue, which the draining one checks again before it stops. The
@@ -184,7 +183,7 @@ class Drain:
             if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
-                    stays = attempt._cause or attempt._wait or attempt.event in caused
+                    stays = attempt._was_asked or attempt._wait or attempt.event in caused
                     if not (stays or self._is_next(attempt, in_batch=False)):
                         ready.remove(attempt)
             return state.queue.take_for(call)
@@ -290,9 +289,9 @@ class Drain:
         # Whether to make an attempt that is ready, of which the faults are asked once.
         if self.observer is not None:
             self.observer.begins(attempt)
-        if attempt._cause is not None:
+        if attempt._was_asked:
             return True
-        attempt._cause = attempt.event
+        attempt._was_asked = True
         return self._ask_faults(attempt, in_batch)
 
     def _ask_faults(self, attempt: Attempt, in_batch: bool) -> bool:
