@@ -6,7 +6,7 @@ The text has a fixed size; a page that is too narrow scrolls.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from textwrap import wrap
 from typing import Final
 
@@ -128,14 +128,15 @@ def svg(
 def _broken(
     rows: Sequence[TimelineRow], shown: Sequence[Record], labels: Labels, begun: int
 ) -> list[list[str]]:
-    broken: list[list[tuple[str, ...]]] = []
+    cells: list[tuple[str, ...]] = []
+    ends = [0]  # of each entry's lines
     for *head, what in cells_of(shown, labels, begun):
         first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
-        broken.append([(*head, first), *(("", "", "", other) for other in others)])
-    lines = iter(aligned([cells for entry in broken for cells in entry], right=2))
-    texts = iter([[next(lines) for _ in entry] for entry in broken])
+        cells += [(*head, first), *(("", "", "", other) for other in others)]
+        ends.append(len(cells))
+    lines, spans = aligned(cells, right=2), pairwise(ends)
     return [
-        next(texts)
+        lines[slice(*next(spans))]
         if isinstance(row, Record)
         else wrap(row, _WIDEST, initial_indent="  ", subsequent_indent="  ")
         for row in rows
