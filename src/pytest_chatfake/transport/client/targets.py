@@ -166,6 +166,8 @@ class HandlerTarget(Target, Generic[RequestT]):
 
     def attempt(self, request: RequestT) -> Response:
         result = self._app(request)
+        if result is None:
+            return ACCEPTED
         if inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
         return response_of(result)
@@ -173,6 +175,8 @@ class HandlerTarget(Target, Generic[RequestT]):
     async def attempt_async(self, request: RequestT) -> Response:
         """Call the function, and await its result if possible."""
         result = self._app(request)
+        if result is None:
+            return ACCEPTED
         if inspect.isawaitable(result):
             return await self._wait(request, result)
         return response_of(result)
