@@ -248,7 +248,9 @@ class AccountApi:
         if is_shaped or not (is_accepted or (asked._is_balance and method == "GET")):
             return response
         reply = plain(response, request.environ)
-        other = current().other_reply(self, lambda: reply, is_balance=asked._is_balance)
+        other: Reply | None = current().other_reply(
+            self, lambda: reply, is_balance=asked._is_balance
+        )
         if other is None:
             return reply
         request.environ.pop(COMPLETE)(reply.status, b"")  # it isn't what the fake responds
