@@ -212,24 +212,25 @@ class AccountApi:
     ) -> Response | Reply:
         self._record(asked)
         method, path = asked.method, asked.path
-        found = None if asked._is_balance else self._routes.find(path, method)
-        header = found and found[0].idempotency_header
+        routes = [] if asked._is_balance else self._routes.matching(path, method)
+        header = routes[0][0].idempotency_header if routes else None
         asked._takes_key = header is not None
         asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
-        faults = self._due(method, path, asked.moment, calls_route=found is not None)
+        faults = self._due(method, path, asked.moment, calls_route=bool(routes))
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         client = request.environ.get("werkzeug.socket")
         if faults and not faults[-1]._takes_effect:
             self._attempt_during(asked, client)
             return damaged(NO_REPLY, faults, asked.moment)
         races = [fault for fault in faults if isinstance(fault, WebhooksFirst)]
+        is_routed = True
         try:
-            while found is not None:
-                response = self._call(asked, request, *found, races=races)
+            for route, variables in routes:
+                response = self._call(asked, request, route, variables, races=races)
                 if response is not None:
                     break
-                found = self._routes.find(path, method, found[0].before)
             else:
+                is_routed = False
                 if asked._is_balance:
                     response = self._balance()
                 else:
@@ -239,7 +240,7 @@ class AccountApi:
                 response = damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
             self._take_back(faults)
-            if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
+            if not is_routed or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             self._core.state.errors.append(error)
             return server_error(error)

@@ -93,7 +93,7 @@ class ApiFault(Trigger):
         check_names(where, RequestFilter.__annotations__, f"{verb_of(type(self))}()")
         super()._set_up(where, line)
         path, method = where.get("path"), where.get("method")
-        self._rules = None if path is None else map_of([Rule(check_path(path))])
+        self._rules = None if path is None else map_of(Rule(check_path(path)))
         self._method = None if method is None else _check_method(method)
         if self._method is not None:
             self._where["method"] = self._method
