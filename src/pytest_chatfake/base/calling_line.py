@@ -99,15 +99,14 @@ def calling_line(depth: int = 2) -> Line:
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
     test, place = current(), _place(frame)
-    line: Line | None = test.lines.get(place)
-    if line is None:
-        line = _find(frame, test)
-        own = _own_code(test)
-        if frame.f_code is own or (own is None and _is_visible(frame)):
-            test.lines[place] = line  # whoever calls from here, the line is the same
-        else:
-            line = test.lines.setdefault(line, line)
-    return line
+    known = test.lines.get(place)
+    if known is None:
+        line, own = _find(frame, test), _own_code(test)
+        # Whoever calls from the test function, or while there is none, the line is the same.
+        is_certain = frame.f_code is own or (own is None and _is_visible(frame))
+        known = test.lines.setdefault(place if is_certain else line, line)
+    found: Line = known
+    return found
 
 
 def _find(frame: FrameType, test: CurrentTest) -> Line:
