@@ -244,17 +244,23 @@ class AccountApi:
                 raise
             self._core.state.errors.append(error)
             return server_error(error)
-        is_shaped = bool(faults) and faults[-1]._decides
+        if faults and faults[-1]._decides:
+            return response
+        return self._replaced(asked, request, response)
+
+    def _replaced(
+        self, asked: ApiRequest, request: Request, response: Response | Reply
+    ) -> Response | Reply:
+        # By another plugin's response, which the record of the request doesn't show.
+        is_balance, method = asked._is_balance, asked.method
         is_accepted = method == "POST" and str(response.status).startswith("2")
-        if is_shaped or not (is_accepted or (asked._is_balance and method == "GET")):
+        if not (is_accepted or (is_balance and method == "GET")):
             return response
         reply = plain(response, request.environ)
-        other: Reply | None = current().other_reply(
-            self, lambda: reply, is_balance=asked._is_balance
-        )
+        other: Reply | None = current().other_reply(self, lambda: reply, is_balance=is_balance)
         if other is None:
             return reply
-        request.environ.pop(COMPLETE)(reply.status, b"")  # it isn't what the fake responds
+        request.environ.pop(COMPLETE)(reply.status, b"")
         return other._replace(delay=reply.delay)
 
     def _balance(self) -> Reply:

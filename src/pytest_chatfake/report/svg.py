@@ -101,11 +101,14 @@ def svg(
         _text("dim", 14, 18, head),
         *lanes.drawn(tops[-1]),
     ]
+    postings = trace.postings
+    posted: list[tuple[int, int]] = []
     for row, text, top in zip(rows, texts, tops, strict=False):
         tone, links, arrow = "dim", "", ""
         if isinstance(row, Record):
             tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
             links, arrow = _links(row, numbers), lanes.arrow(row, tone)
+            posted.append((top, postings[number_of(row)]))
         parts += [
             f'<g class="{tone}" role="listitem" tabindex="0"{links}',
             f' transform="translate(0 {top})">',
@@ -113,12 +116,6 @@ def svg(
             *(_text("", 0, 15 + _LINE * at, line + " ") for at, line in enumerate(text)),
             f"{arrow}</g>",
         ]
-    postings = trace.postings
-    posted = [
-        (top, postings[number_of(row)])
-        for row, top in zip(rows, tops, strict=False)
-        if isinstance(row, Record)
-    ]
     parts += _money(story.engine.account.ledger, posted, lanes.right, tops[-1])
     for at, line in enumerate(explained, 1):
         parts.append(_text("dim", 0, tops[-1] + _LINE * at, line))
