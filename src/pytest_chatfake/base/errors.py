@@ -93,6 +93,10 @@ def leaves_at_once(error: BaseException | None) -> bool:
     return not (error is None or isinstance(error, Exception))
 
 
-# So that a traceback shows the name that users import.
-for _error in (ChatFakeError, *ChatFakeError.__subclasses__(), InjectedError, WebhookWarning):
-    _error.__module__ = __name__.partition(".")[0]
+def _show_public_module(*errors: type[Exception]) -> None:
+    # So that a traceback shows the name that users import.
+    for error in errors:
+        error.__module__ = __name__.partition(".")[0]
+
+
+_show_public_module(ChatFakeError, *ChatFakeError.__subclasses__(), InjectedError, WebhookWarning)
