@@ -212,10 +212,12 @@ class AccountApi:
     ) -> Response | Reply:
         self._record(asked)
         method, path = asked.method, asked.path
-        routes = [] if asked._is_balance else self._routes.matching(path, method)
-        header = routes[0][0].idempotency_header if routes else None
-        asked._takes_key = header is not None
-        asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
+        is_balance = asked._is_balance
+        routes = [] if is_balance else self._routes.matching(path, method)
+        if not is_balance:
+            header = routes[0][0].idempotency_header if routes else None
+            asked._takes_key = header is not None
+            asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
         faults = self._due(method, path, asked.moment, calls_route=bool(routes))
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         client = request.environ.get("werkzeug.socket")
@@ -231,7 +233,7 @@ class AccountApi:
                     break
             else:
                 is_routed = False
-                if asked._is_balance:
+                if is_balance:
                     response = self._balance()
                 else:
                     response = by_handler(request) or self._not_found(asked)
