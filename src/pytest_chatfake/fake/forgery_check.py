@@ -133,15 +133,12 @@ class _Case:
         self._engine = engine = check._engine
         self.event = event
         self._endpoint = endpoint
+        self._outbox = outbox = engine.outbox
         now = engine.core.now() // SECOND
         id_ = other_id(event.id)
         own = event._posted(event.body)
         body = event._posted(under_id(event.body, event.id, id_))
-        others = [
-            other
-            for other in engine.outbox.events[::-1]
-            if _may_be_forged(other, endpoint, engine.outbox)
-        ]
+        others = [other for other in outbox.events[::-1] if _may_be_forged(other, endpoint, outbox)]
         others.sort(key=lambda other: other.type != event.type)
         another = next((other for other in others if other._posted(other.body) != own), None)
         request = WebhookRequest(event, body, endpoint.headers, now, 1, endpoint, id_)
@@ -183,7 +180,7 @@ class _Case:
     async def _post_genuine(self) -> None:
         # Post the genuine event first: an app that refuses even that proves nothing. If a request
         # shows no id, a copy would be a duplicate, so it comes last.
-        event, outbox = self.event, self._engine.outbox
+        event, outbox = self.event, self._outbox
         others: dict[str, _Content] = {
             "of another message": partial(outbox.as_of_another_message, event),
             "with another status": partial(outbox.as_of_another_status, event),
@@ -330,7 +327,7 @@ class _Case:
         attempt = Attempt(self.event, self._endpoint, 0, _cause=self._verb)
         forgery = Forgery(what, forged, self._content, calling_line())
         attempt._note(forgery._decide(attempt))
-        step = partial(engine.outbox.forge, attempt)
+        step = partial(self._outbox.forge, attempt)
         await engine.performed(engine.step(FORGING, step))
         if not attempt._was_made or attempt not in engine.outbox.attempts:
             raise ChatFakeError(
