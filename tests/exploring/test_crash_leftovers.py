@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..unit.fakes import frozen_fake
 from .test_crashes import crashed
 
 #: What has happened to a block.
@@ -187,9 +186,22 @@ def rows_in(file):
         return rows.execute("SELECT id FROM rows").fetchall()
 
 
+def assert_rolled_back(file, app, before=point):
+    """Crash an app before it commits its row; its retry has to add it, and alone."""
+    assert crashed(app, before=before)[1] == "status 200"
+    assert rows_in(file) == [(1,)]
+
+
+ALWAYS_IN_A_TRANSACTION = pytest.param(
+    {"autocommit": False},
+    marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="new in Python 3.12"),
+)
+
+
+@pytest.mark.parametrize("options", [{}, ALWAYS_IN_A_TRANSACTION])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_connection_that_the_app_keeps_is_rolled_back(file, is_async):
-    with closing(sqlite3.connect(file)) as kept:
+def test_a_connection_that_the_app_keeps_is_rolled_back(file, is_async, options):
+    with closing(sqlite3.connect(file, **options)) as kept:
 
         def app(request):
             kept.execute("INSERT INTO rows VALUES (1)")
@@ -199,8 +211,7 @@ def test_a_connection_that_the_app_keeps_is_rolled_back(file, is_async):
         async def app_async(request):
             app(request)
 
-        crashed(app_async if is_async else app, before=point)
-        assert rows_in(file) == [(1,)]
+        assert_rolled_back(file, app_async if is_async else app)
 
 
 def test_a_connection_in_a_thread_is_rolled_back_there(file):
@@ -215,27 +226,25 @@ def test_a_connection_in_a_thread_is_rolled_back_there(file):
     async def app(request):
         await asyncio.to_thread(write)
 
-    assert crashed(app, before=point)[1] == "status 200"
-    assert rows_in(file) == [(1,)]
+    assert_rolled_back(file, app)
 
 
 def test_a_connection_in_a_pool_is_rolled_back_if_it_has_the_context(file):
     kept = []
 
-    def write(*, row):
+    def write():
         kept[:] = kept or [sqlite3.connect(file)]
-        kept[0].execute("INSERT INTO rows VALUES (?)", [row])
+        kept[0].execute("INSERT INTO rows VALUES (1)")
         point()
         kept[0].commit()
 
     with ThreadPoolExecutor(1) as pool:
 
         def app(request):
-            pool.submit(copy_context().run, write, row=1).result()
+            pool.submit(copy_context().run, write).result()
 
-        assert crashed(app, before=point)[1] == "status 200"
+        assert_rolled_back(file, app)
         pool.submit(kept[0].close).result()
-    assert rows_in(file) == [(1,)]
 
 
 def test_a_connection_whose_rollback_is_awaited_is_rolled_back_on_its_loop(file):
@@ -250,8 +259,7 @@ def test_a_connection_whose_rollback_is_awaited_is_rolled_back_on_its_loop(file)
         for each in kept:
             await each.close()
 
-    assert crashed(app, before=point)[1] == "status 200"
-    assert rows_in(file) == [(1,)]
+    assert_rolled_back(file, app)
 
 
 class Base(orm.DeclarativeBase):
@@ -277,10 +285,8 @@ def app_with(session):
 def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as kept:
-        crashed(app_with(kept), before=orm.Session.commit)
+        assert_rolled_back(file, app_with(kept), before=orm.Session.commit)
     engine.dispose()
-
-    assert rows_in(file) == [(1,)]
 
 
 def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file):
@@ -293,10 +299,8 @@ def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file):
             point()
             transaction.commit()
 
-        assert crashed(app, before=point)[1] == "status 200"
+        assert_rolled_back(file, app)
     engine.dispose()
-
-    assert rows_in(file) == [(1,)]
 
 
 def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
@@ -317,18 +321,15 @@ def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
         await kept[0].close()
         await engine.dispose()
 
-    assert crashed(app, before=point)[1] == "status 200"
-    assert rows_in(file) == [(1,)]
+    assert_rolled_back(file, app)
 
 
 def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as kept:
         kept.get(Row, 1)
-        assert crashed(app_with(kept), before=sa.engine.Transaction.commit)[1] == "status 200"
+        assert_rolled_back(file, app_with(kept), before=sa.engine.Transaction.commit)
     engine.dispose()
-
-    assert rows_in(file) == [(1,)]
 
 
 def test_a_session_that_the_test_has_begun_goes_on(file):
@@ -353,19 +354,6 @@ def test_a_transaction_that_the_test_has_begun_goes_on(file):
         shared.execute("INSERT INTO rows VALUES (0)")
         crashed(app, before=point)
         assert shared.in_transaction
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="new in Python 3.12")
-def test_a_connection_that_always_is_in_a_transaction_is_rolled_back(file):
-    with closing(sqlite3.connect(file, autocommit=False)) as kept:
-
-        def app(request):
-            kept.execute("INSERT INTO rows VALUES (1)")
-            point()
-            kept.commit()
-
-        crashed(app, before=point)
-    assert rows_in(file) == [(1,)]
 
 
 def test_what_a_crash_leaves_open_is_not_warned_about(tmp_path):
@@ -400,7 +388,7 @@ def test_a_profiler_goes_on_and_an_attempt_leaves_none():
     assert sys.getprofile() is None
 
 
-def test_a_connection_that_can_not_say_how_it_is_breaks_no_app():
+def test_a_connection_that_can_not_say_how_it_is_breaks_no_app(fake):
     class Odd:
         async def rollback(self):
             """Roll nothing back."""
@@ -415,9 +403,8 @@ def test_a_connection_that_can_not_say_how_it_is_breaks_no_app():
     async def app(request):
         await Odd().execute()
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.webhooks.crash(after=point)
-        fake.send_text()
-        fake.settle()
-        assert fake.webhooks.attempts[1].ok
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.crash(after=point)
+    fake.send_text()
+    fake.settle()
+    assert fake.webhooks.attempts[1].ok

@@ -263,28 +263,8 @@ def test_a_plain_function_on_the_loop_is_not_held():
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"by": 0, "line": "app.py:1", "before": insert}, "takes exactly one of line=, before="),
-        ({"by": 0, "nth": 2}, "takes exactly one of line=, before="),
-        ({"by": 0, "line": "app.py"}, "line: expected a file name and a line"),
-        ({"by": 0, "before": len}, "before: expected a function or method written in Python"),
-        ({"by": 0, "before": dict.update}, "before: expected a function or method written in"),
-        ({"by": 0, "before": insert, "nth": 0}, "nth: expected"),
-        ({"by": 1, "before": insert}, "only with by=0, which posts an event twice"),
-        ({"before": insert}, "takes before only with by="),
-        ({"nth": 2}, "takes nth only with by="),
-    ],
-)
-def test_a_point_that_can_t_be_is_refused(arguments, problem):
-    with frozen_fake() as fake, pytest.raises((TypeError, ValueError), match=problem):
-        fake.webhooks.concurrently(**arguments)
-
-
-def test_a_url_has_no_points():
-    with frozen_fake() as fake:
-        fake.webhooks.connect("http://127.0.0.1:9/hooks")
-        fake.webhooks.concurrently(by=0, before=insert)
-        with pytest.raises(ChatFakeError, match=r"concurrently\(\) needs an in-process app"):
-            fake.send_text()
+def test_a_url_has_no_points(fake):
+    fake.webhooks.connect("http://127.0.0.1:9/hooks")
+    fake.webhooks.concurrently(by=0, before=insert)
+    with pytest.raises(ChatFakeError, match=r"concurrently\(\) needs an in-process app"):
+        fake.send_text()

@@ -24,15 +24,6 @@ def test_a_name_of_the_folder_says_what_is_missing(monkeypatch, name):
         getattr(pytest_chatfake, name)
 
 
-@pytest.mark.usefixtures("_is_missing")
-@pytest.mark.parametrize("verb", ["crash", "error"])
-def test_a_verb_of_the_folder_says_what_is_missing(fake, verb):
-    expected = rf"{verb}\(\) needs pytest_chatfake.exploring, which is not installed"
-    with pytest.raises(ChatFakeError, match=expected):
-        getattr(fake.webhooks, verb)(before=test_a_star_import_gives_all_names)
-    fake.send_text()  # no fault was left that would be unused at its end
-
-
 def test_a_star_import_gives_all_names():
     namespace = {}
     exec("from pytest_chatfake import *", namespace)

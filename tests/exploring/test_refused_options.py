@@ -1,7 +1,10 @@
-"""Options of explorations that are refused, as the arguments of all verbs are."""
+"""Options of explorations, and points inside apps, that are refused as all arguments are."""
 
+import sqlite3
 from datetime import datetime
 from functools import partial
+
+import pytest
 
 from pytest_chatfake import Explorer, explore
 from pytest_chatfake.exploring.explorer import ExploreOptions
@@ -41,26 +44,68 @@ def test_each_bad_option_is_refused_by_its_name_and_changes_nothing(fake):
     assert [*problems(fake, each_value())] == []
 
 
-#: What a meeting of two attempts refuses, by argument.
-MEETINGS = {
-    "line": (
-        {"line": 5},
-        {"line": "app.py"},
-        {"line": "app.py:41", "before": "shop.save"},
-        {"nth": 2},
-    ),
-    "before": ({"before": 5}, {"before": "nowhere.save"}, {"before": "json.dumps", "by": 1}),
-    "after": ({"after": 5}, {"after": "nowhere.save"}),
-    "nth": ({"nth": 0}, {"nth": True}, {"nth": "1"}),
+def generator():
+    yield
+
+
+class Session:
+    """Something to call that is no function."""
+
+
+CALL = "json.dumps"
+#: What no verb takes for a point inside an app: the error, what it names, and what is given.
+POINTS = [
+    (TypeError, "exactly one", {"line": "app.py:41", "before": CALL}),
+    (TypeError, "line", {"line": 5}),
+    (ValueError, "line: expected a file name and a line", {"line": "app.py"}),
+    (ValueError, "line: expected a file name and a line", {"line": "app.py:0"}),
+    (ValueError, "line", {"line": "shop/app.py:3"}),
+    (TypeError, "before", {"before": 5}),
+    (TypeError, "before", {"before": Session}),
+    (TypeError, "before: .* written in Python", {"before": len}),
+    (ValueError, "before", {"before": "nowhere.save"}),
+    (ValueError, "without yield", {"before": generator}),
+    (TypeError, "after", {"after": 5}),
+    (ValueError, "after", {"after": "nowhere.save"}),
+    (ValueError, "nth", {"before": CALL, "nth": 0}),
+    (TypeError, "nth", {"before": CALL, "nth": True}),
+    (TypeError, "nth", {"before": CALL, "nth": "1"}),
+]
+#: The same for each verb, with what only it refuses.
+OF_VERBS = {
+    "crash": [
+        *POINTS,
+        (TypeError, "exactly one", {}),
+        (TypeError, "after", {"after": sqlite3.Connection.commit}),
+    ],
+    "concurrently": [
+        *POINTS,
+        (TypeError, "exactly one", {"nth": 2}),
+        (TypeError, "before: .* written in", {"before": dict.update}),
+        (ValueError, "only with by=0, which posts an event twice", {"by": 1, "before": CALL}),
+        (TypeError, "takes before only with by=", {"by": None, "before": CALL}),
+        (TypeError, "takes nth only with by=", {"by": None, "nth": 2}),
+    ],
+    "error": [
+        (TypeError, "before: .* written in Python", {"before": len}),
+        (ValueError, "nth", {"nth": 0}),
+        (TypeError, "after", {"after": CALL}),
+        (ValueError, "raises: .* or its name", {"raises": "sqlite3.NoSuchError"}),
+        *(
+            (TypeError, "raises: expected a subclass of Exception .* got", {"raises": what})
+            for what in (KeyboardInterrupt, OSError("disk"), int, None)
+        ),
+    ],
 }
+#: What is given beside it.
+BESIDE = {"crash": {}, "concurrently": {"by": 0}, "error": {"before": CALL}}
 
 
-def test_each_bad_meeting_is_refused_by_its_name_and_changes_nothing(fake):
+@pytest.mark.parametrize("verb", OF_VERBS)
+def test_each_bad_point_is_refused_by_its_name_and_changes_nothing(fake, verb):
     tried = [
-        (f"{name}, {number}", (TypeError, ValueError), name, call)
-        for name, given in MEETINGS.items()
-        for number, one in enumerate(given)
-        for call in [partial(fake.webhooks.concurrently, **{"by": 0, **one})]
+        (f"{given}", (error,), named, partial(getattr(fake.webhooks, verb), **BESIDE[verb] | given))
+        for error, named, given in OF_VERBS[verb]
     ]
 
     assert [*problems(fake, tried)] == []

@@ -52,15 +52,6 @@ def test_a_journey_that_began_outside_is_shared(travelling, chat_clock):
     assert len(tm.traveller_stack) == 1
 
 
-@tm.travel(0)
-def test_a_traveller_on_top_is_moved(chat_fake, chat_clock):
-    chat_clock.advance(days=366)
-    assert time.gmtime().tm_year == 1971
-    first = time.time_ns()
-    time.sleep(0.002)
-    assert time.time_ns() == first
-
-
 @pytest.fixture
 def sent(chat_fake, chat_clock):
     return chat_fake.send_text()
@@ -69,14 +60,6 @@ def sent(chat_fake, chat_clock):
 @tm.travel("2026-03-01T00:00:00Z")
 def test_what_a_fixture_sent_may_drop(sent, chat_clock):
     assert sent.dropped
-
-
-def test_when_it_ends_the_one_below_carries_on(chat_clock):
-    with tm.travel(0):
-        chat_clock.advance(1)
-    assert chat_clock.now == dt.datetime(2026, 1, 1, 12, tzinfo=UTC)
-    chat_clock.advance(1)
-    assert chat_clock.now.second == 1
 
 
 def test_tz_is_left_alone(chat_clock):

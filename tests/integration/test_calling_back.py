@@ -20,7 +20,7 @@ from pytest_chatfake.transport.client.loops import (
 )
 
 from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
-from .api_support import SECONDS
+from .api_support import SECONDS, balance
 
 
 @contextmanager
@@ -69,7 +69,8 @@ def test_the_race_of_the_send_call(fake, threaded, first):
     assert (["webhook", "response 200"] if first else ["response 200", "webhook"]) == order
 
 
-def test_an_app_that_holds_a_lock_while_it_sends_gets_its_response():
+@pytest.mark.parametrize(("sends", "response"), [(True, 200), (False, "99.95")])
+def test_an_app_that_holds_a_lock_while_it_calls_gets_its_response(sends, response):
     """Its webhook waits for the lock, so the response has to come first, after the timeout."""
     lock, order = threading.Lock(), []
 
@@ -81,14 +82,18 @@ def test_an_app_that_holds_a_lock_while_it_sends_gets_its_response():
 
     with ChatFake(timeout=0.2, strict=False) as fake:
         fake.webhooks.connect(wsgi=app)
-        add_send_endpoint(fake, webhooks_first=True)
+        if sends:
+            add_send_endpoint(fake, webhooks_first=True)
+        else:
+            fake.webhooks.during_call()
+            fake.send_text()
         with lock:
-            order.append(f"response {call_send_endpoint(fake)}")
+            order.append(call_send_endpoint(fake) if sends else balance(fake))
         with pytest.raises(TimeoutError, match="does the app hold a lock or a transaction"):
             fake.settle()
         late = [attempt.late for attempt in fake.webhooks.attempts]
 
-    assert order == ["response 200", "webhook"]
+    assert order == [response, "webhook"]
     assert late == [204]
 
 

@@ -84,14 +84,13 @@ def test_two_endpoints_at_a_server_for_one_client_both_get_their_events(server, 
     assert [(f"/{host}", b"%d" % n) for n in range(3) for host in hosts] == server.posts
 
 
-def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server):
-    with ChatFake() as fake:
-        endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
-        fake.send_text()
-        endpoint.disconnect()
-        endpoint.disconnect()
+def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server, fake):
+    endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
+    fake.send_text()
+    endpoint.disconnect()
+    endpoint.disconnect()
 
-        assert stop(server)
+    assert stop(server)
 
 
 def test_an_endpoint_that_its_own_server_disconnects_finishes_the_attempt():

@@ -52,29 +52,6 @@ def test_whatever_performs_steps_can_be_forgotten(pytester):
     )
 
 
-def test_the_tests_own_failure_comes_first_and_the_rest_in_its_report(pytester):
-    result = run(
-        pytester,
-        """
-        import pytest
-
-        @pytest.mark.asyncio
-        async def test_broken(chat_fake):
-            chat_fake.send_text().deliver()
-            assert "red" == "green"
-        """,
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*AssertionError: assert 'red' == 'green'*",
-            "*chat_fake timeline*",
-            "What to look at",
-            "  2 steps were not performed, starting with the chain at test_it.py:5: *",
-        ]
-    )
-
-
 def test_reading_a_result_too_early_says_where_the_await_belongs(pytester):
     result = run(
         pytester,
@@ -90,27 +67,6 @@ def test_reading_a_result_too_early_says_where_the_await_belongs(pytester):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         ["*NotAwaited: missing await at test_it.py:5: send_text() was not performed yet, *"]
-    )
-
-
-def test_an_await_in_a_plain_fake_says_to_leave_it_out(pytester):
-    result = run(
-        pytester,
-        """
-        import pytest
-
-        @pytest.fixture
-        def chat_fake_mode():
-            return "sync"
-
-        @pytest.mark.asyncio
-        async def test_mixed_up(chat_fake):
-            await chat_fake.send_text()
-        """,
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*TypeError: there is nothing to await:*chat_fake_mode*mark.chat_fake*"]
     )
 
 
@@ -155,22 +111,3 @@ def test_async_fixtures_prepare_tests_also_from_another_loop(pytester):
         module_text("endings_of_chains"),
     )
     result.assert_outcomes(passed=2)
-
-
-def test_a_fake_outside_pytest_does_not_hide_the_error_of_its_block(pytester):
-    result = run(
-        pytester,
-        """
-        import pytest
-
-        from pytest_chatfake import ChatFake
-
-        @pytest.mark.asyncio
-        async def test_broken():
-            with pytest.raises(LookupError, match="the first one"):
-                with ChatFake(mode="async") as chat_fake:
-                    chat_fake.send_text()
-                    raise LookupError("the first one")
-        """,
-    )
-    result.assert_outcomes(passed=1)

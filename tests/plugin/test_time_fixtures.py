@@ -96,7 +96,7 @@ def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(pytester)
 
 def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(pytester):
     pytester.makepyfile(module_text("time_travellers"))
-    pytester.runpytest().assert_outcomes(passed=9)
+    pytester.runpytest().assert_outcomes(passed=7)
 
 
 @pytest.mark.parametrize(

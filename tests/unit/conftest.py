@@ -1,4 +1,4 @@
-"""A fake with every default, sync and at a fixed moment; and a client of its API."""
+"""A fake with every default, at a fixed moment; and a client of its API."""
 
 from functools import partial
 
@@ -9,8 +9,10 @@ from .fakes import frozen_fake, played
 
 
 @pytest.fixture
-def fake():
-    with frozen_fake() as fake:
+def fake(request):
+    """Of the mode of the test function."""
+    mode = "async" if request.node.get_closest_marker("asyncio") else "sync"
+    with frozen_fake(mode=mode) as fake:
         yield fake
 
 

@@ -49,6 +49,12 @@ def fake_with_receiver(**config):
         yield fake, fake.webhooks.receiver()
 
 
+def send_to(fake, app, **options):
+    """Connect a function as the app, and send it an event."""
+    fake.webhooks.connect(handler=app, **options)
+    fake.send_text()
+
+
 def warnings_at_the_end(scenario, **config):
     """The texts of the warnings with which a fake that is not strict ends after a scenario.
 

@@ -149,13 +149,6 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(fake, call_api, use):
     # and the end of the block had nothing more to say
 
 
-def test_webhooks_may_win_the_race_against_the_response(fake, receiver, call_api):
-    fake.route("/send", webhooks_first=True)(lambda _: {"id": fake.send_text().id})
-    call_api(fake, "POST", "/send")
-
-    assert received_statuses(receiver) == ["sent"]
-
-
 def test_an_interrupt_in_a_route_without_a_socket_is_no_response(fake, call_api):
     fake.route("/v2/messages")(Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):

@@ -179,13 +179,12 @@ def test_a_field_has_an_unknown_value_in_the_events_that_have_the_field(path, va
         assert fault.description == f"evolve(unknown={path!r})"
 
 
-def test_no_attempt_is_marked_whose_event_could_not_evolve():
-    with fake_with_receiver() as (fake, _):
-        fault = fake.webhooks.evolve(unknown="errorCode", times=1)
-        fake.send_text().fail()
+def test_no_attempt_is_marked_whose_event_could_not_evolve(fake, receiver):
+    fault = fake.webhooks.evolve(unknown="errorCode", times=1)
+    fake.send_text().fail()
 
-        assert [each.fault for each in fake.webhooks.attempts] == [None, "evolve"]
-        assert fault.fired == 1
+    assert [each.fault for each in fake.webhooks.attempts] == [None, "evolve"]
+    assert fault.fired == 1
 
 
 @pytest.mark.parametrize("raw", ["[1]", "{", "[" * 50_000, "\x00", '{"a":NaN}'])

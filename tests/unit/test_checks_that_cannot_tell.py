@@ -44,12 +44,11 @@ def test_an_event_that_is_held_back_is_not_called_idempotent(fake):
 
 
 @pytest.mark.asyncio
-async def test_an_event_held_back_in_async_mode_is_not_called_idempotent():
-    with ChatFake(mode="async") as fake:
-        seen = repeated(fake)
-        async with fake.webhooks.paused():
-            with pytest.raises(ChatFakeError, match="was not redelivered"):
-                await fake.assert_idempotent(lambda: len(seen))
+async def test_an_event_held_back_in_async_mode_is_not_called_idempotent(fake):
+    seen = repeated(fake)
+    async with fake.webhooks.paused():
+        with pytest.raises(ChatFakeError, match="was not redelivered"):
+            await fake.assert_idempotent(lambda: len(seen))
 
 
 @pytest.mark.parametrize("check", ["assert_idempotent", "webhooks.assert_rejects_forgeries"])
@@ -68,20 +67,15 @@ def test_where_nothing_was_taken_there_is_nothing_to_check():
         fake.assert_idempotent(lambda: 1)
 
 
-def test_a_snapshot_that_cannot_be_compared_is_refused():
+def test_a_snapshot_that_cannot_be_compared_is_refused(fake):
     async def snapshot():
         return 1
 
-    with ChatFake() as fake:
-        repeated(fake)
-        with pytest.raises(TypeError, match="snapshot: expected a plain function"):
-            fake.assert_idempotent(snapshot)
-        with pytest.raises(
-            TypeError, match=r"expected plain values.* objects that can't be copied"
-        ):
-            fake.assert_idempotent({}.keys)
-        with pytest.raises(TypeError, match=r"can't be compared by value: .*<object object>"):
-            fake.assert_idempotent(lambda: [object()])
+    repeated(fake)
+    with pytest.raises(TypeError, match="snapshot: expected a plain function"):
+        fake.assert_idempotent(snapshot)
+    with pytest.raises(TypeError, match=r"expected plain values.* objects that can't be copied"):
+        fake.assert_idempotent({}.keys)
 
 
 @dataclass
@@ -292,13 +286,6 @@ def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
     fake.send_text().deliver()
     fake.assert_idempotent(lambda: ids)
     assert len(fake.webhooks.attempts) == 4
-
-
-def test_the_event_that_changed_something_is_named(fake):
-    ids = repeated(fake)
-    head = "^redelivering sent m1 changed the snapshot; snapshot: one more \\('evt_"
-    with pytest.raises(AssertionError, match=head):
-        fake.assert_idempotent(lambda: ids)
 
 
 @pytest.mark.asyncio

@@ -4,7 +4,6 @@ Grouping is a row of fidelity. Random scripts hold all of them against the model
 """
 
 import json
-from datetime import timedelta
 
 ALICE, BOB = "+4915100001", "+4915100002"
 
@@ -13,16 +12,6 @@ def expiries(message):
     """`expireTime` in each of the message's events."""
     bodies = [json.loads(event.body) for event in message.events]
     return [body["chatMessage"]["conversation"]["expireTime"] for body in bodies]
-
-
-def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake):
-    first = fake.send_text().deliver()
-    fake.clock.advance(timedelta(hours=24, milliseconds=-1))
-    second = fake.send_text()
-    fake.clock.advance(milliseconds=1)
-    third = fake.send_text()
-
-    assert first.conversation == second.conversation != third.conversation
 
 
 def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake):

@@ -13,7 +13,6 @@ from .fakes import (
     NOON,
     at,
     fake_with_receiver,
-    frozen_fake,
     received_statuses,
     stages,
     trail,
@@ -149,18 +148,15 @@ def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(
     assert trail(fake) == f"{before}, {then}"
 
 
-def test_each_endpoint_has_a_choice_of_its_own():
-    with frozen_fake() as fake:
-        got = []
-        for name in "ab":
-            fake.webhooks.connect(
-                handler=lambda one, name=name: got.append((name, one.event.status))
-            )
-        fake.webhooks.reorder(start=1)
-        outlast_barriers(fake.webhooks.duplicate(after=1, start=4))
-        fake.send_text().deliver()
-        fake.settle()
-        fake.send_text()
+def test_each_endpoint_has_a_choice_of_its_own(fake):
+    got = []
+    for name in "ab":
+        fake.webhooks.connect(handler=lambda one, name=name: got.append((name, one.event.status)))
+    fake.webhooks.reorder(start=1)
+    outlast_barriers(fake.webhooks.duplicate(after=1, start=4))
+    fake.send_text().deliver()
+    fake.settle()
+    fake.send_text()
 
     expected = "b sent, a sent, a delivered, b delivered, a sent, b delivered, b sent"
     assert ", ".join(map(" ".join, got)) == expected
@@ -298,15 +294,6 @@ def test_a_reordered_event_is_marked_only_at_its_attempt(fake, receiver):
     fake.send_text().deliver()
 
     assert str(fake.timeline).count("[reordered: ") == 1
-
-
-def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
-    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        receiver.respond(500, times=1)
-        fake.webhooks.duplicate()
-        fake.send_text()
-
-        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
 
 
 # -- in explorations -------------------------------------------------------------------------------

@@ -1,9 +1,6 @@
 """``webhooks.during_call()``: an event arrives before the response to the app's next API call."""
 
-import threading
-
 import pytest
-import requests
 from anyio import to_thread
 
 from pytest_chatfake import ChatFake
@@ -186,27 +183,3 @@ def test_in_a_loop_it_arrives_before_the_response_as_well(run):
             assert order == ["delivered", "sent", "asked 200"]
 
     run(main)
-
-
-def test_an_app_that_holds_a_lock_while_it_asks_gets_its_response(order):
-    lock = threading.Lock()
-
-    def app(environ, start_response):
-        with lock:
-            order.append("webhook")
-        start_response("204 No Content", [])
-        return []
-
-    with ChatFake(timeout=0.2, strict=False) as fake:
-        fake.webhooks.connect(wsgi=app)
-        fake.webhooks.during_call()
-        fake.send_text()
-        with lock:
-            url = f"{fake.base_url}/v2/balance"
-            order.append(requests.get(url, headers=fake.headers, timeout=SECONDS).status_code)
-        with pytest.raises(TimeoutError, match="does the app hold a lock or a transaction"):
-            fake.settle()
-        late = [attempt.late for attempt in fake.webhooks.attempts]
-
-    assert order == [200, "webhook"]
-    assert late == [204]

@@ -8,7 +8,6 @@ from pytest_chatfake.base import terminal
 from pytest_chatfake.base.escaping import escape, one_line, printable
 
 from .api_clients import call_with_werkzeug
-from .fakes import frozen_fake
 
 
 @pytest.mark.parametrize(
@@ -35,27 +34,26 @@ def test_what_is_said_past_pytest_s_capture_is_written_out(monkeypatch, tmp_path
         assert file.read() == b"\nchat_fake: \\x1b[31m\\ud800\n"
 
 
-def test_what_a_test_holds_tells_the_essentials_in_one_line():
+def test_what_a_test_holds_tells_the_essentials_in_one_line(fake):
     address = "+1\n\x1b2"
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        message = fake.send_text(to=address)
-        message.after(60).deliver()
-        fake.webhooks.emit_event("odd\ntype")
-        shown = [
-            message,
-            message.conversation,
-            fake.submit_text(to=address),
-            fake.recipient(address),
-            fake.autopilot(to=address),
-            *fake.events,
-            *fake.webhooks.attempts,
-            *fake.clock.agenda,
-            *fake.timeline,
-        ]
+    fake.webhooks.receiver(events="*")
+    message = fake.send_text(to=address)
+    message.after(60).deliver()
+    fake.webhooks.emit_event("odd\ntype")
+    shown = [
+        message,
+        message.conversation,
+        fake.submit_text(to=address),
+        fake.recipient(address),
+        fake.autopilot(to=address),
+        *fake.events,
+        *fake.webhooks.attempts,
+        *fake.clock.agenda,
+        *fake.timeline,
+    ]
 
-        assert len(shown) > 15
-        assert [repr(one) for one in shown if repr(one) != one_line(repr(one))] == []
+    assert len(shown) > 15
+    assert [repr(one) for one in shown if repr(one) != one_line(repr(one))] == []
     assert r"+1\n\x1b2: sent" in repr(message)
 
 
@@ -64,13 +62,12 @@ def test_a_line_stays_one_and_markup_is_none():
     assert escape("<b>\x00&") == r"&lt;b&gt;\x00&amp;"
 
 
-def test_the_timeline_has_one_line_for_each_happening_whatever_its_text():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.send_text("\x1b[31m", to="+1\n\x1b[2J")
-        call_with_werkzeug(fake, path="/a%0Ab%1B%00")
-        fake.webhooks.emit_event("odd\x01\n")
-        text, picture = str(fake.timeline), fake.timeline.svg()
+def test_the_timeline_has_one_line_for_each_happening_whatever_its_text(fake):
+    fake.webhooks.receiver(events="*")
+    fake.send_text("\x1b[31m", to="+1\n\x1b[2J")
+    call_with_werkzeug(fake, path="/a%0Ab%1B%00")
+    fake.webhooks.emit_event("odd\x01\n")
+    text, picture = str(fake.timeline), fake.timeline.svg()
 
     assert text == printable(text)
     # A line for each, after the head, and before what m1 stands for.

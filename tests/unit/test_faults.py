@@ -294,6 +294,6 @@ def test_crash_and_error_name_the_folder_that_they_need(fake, monkeypatch):
     monkeypatch.setitem(sys.modules, "pytest_chatfake.exploring", None)
     monkeypatch.delitem(sys.modules, "pytest_chatfake.exploring.crashes", raising=False)
     for verb in (fake.webhooks.crash, fake.webhooks.error):
-        needs = rf"{verb.__name__}\(\) needs pytest_chatfake.exploring"
+        needs = rf"{verb.__name__}\(\) needs pytest_chatfake.exploring, which is not installed"
         with unchanged(fake), pytest.raises(ChatFakeError, match=needs):
             verb(before=sorted)

@@ -14,7 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner
 
-from .fakes import frozen_fake, section, visible_state, warnings_at_the_end
+from .fakes import frozen_fake, section, send_to, visible_state, warnings_at_the_end
 
 SIGNER = HmacSigner("secret", timestamp_header="X-Timestamp")
 ALL = [
@@ -145,8 +145,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
 def test_a_wrong_verifier_is_named_by_what_got_through(flaw, got_through, how):
     app = App(flaw)
     with frozen_fake() as fake, fake.webhooks.paused():
-        fake.webhooks.connect(handler=app, signer=SIGNER)
-        fake.send_text()
+        send_to(fake, app, signer=SIGNER)
         head, *lines = verdict(fake, lambda: app.ids)
     expected = [f"{what}, at App(): {how}" for what in got_through]
 
@@ -226,8 +225,7 @@ def test_a_verifier_passes_in_a_rotation_unless_it_keeps_a_retired_secret(fake, 
     ],
 )
 def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
-    fake.webhooks.connect(handler=lambda _: None, signer=signer)
-    fake.send_text()
+    send_to(fake, lambda _: None, signer=signer)
     for told in ("\n".join(verdict(fake)), str(fake.timeline)):
         assert f"left out: {', '.join(left_out)}" in told
         assert "under a new" not in told
@@ -253,11 +251,11 @@ def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
 )
 def test_headers_that_sign_nothing_are_in_each_forgery(fake, value, flaw, expected):
     app = App(flaw)
-    fake.webhooks.connect(
-        handler=lambda request: app(request) if request.headers["X-More"] else 400,  # or it raises
+    send_to(
+        fake,
+        lambda request: app(request) if request.headers["X-More"] else 400,  # or it raises
         signer=lambda request: {**SIGNER(request), "X-More": value(request)},
     )
-    fake.send_text()
     assert got_through(verdict(fake)) == expected
 
 
@@ -270,11 +268,11 @@ def is_genuine(request):
 
 
 def test_a_random_header_beside_a_signature_of_a_body_alone_dates_nothing(fake):
-    fake.webhooks.connect(
-        handler=lambda request: 204 if is_genuine(request) else 401,
+    send_to(
+        fake,
+        lambda request: 204 if is_genuine(request) else 401,
         signer=lambda request: {**BODY_ONLY(request), "X-Request-Id": os.urandom(9).hex()},
     )
-    fake.send_text()
     assert verdict(fake) == []
     assert "signed a day ago" in str(fake.timeline)
 
@@ -308,12 +306,12 @@ def test_an_app_that_got_no_event_to_forge_is_named(fake):
 
 def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through(fake):
     of_inbound = iter([204])
-    fake.webhooks.connect(
-        handler=lambda request: 204 if request.event.status else next(of_inbound, 401),
+    send_to(
+        fake,
+        lambda request: 204 if request.event.status else next(of_inbound, 401),
         signer=SIGNER,
         events="*",
     )
-    fake.send_text()
     fake.recipient("+1").writes("one")
     head, *_, last = verdict(fake)
 
@@ -351,8 +349,7 @@ def test_an_app_that_a_forgery_locks_proves_nothing(fake, status):
         refused.extend([made] * (made == 401))
         return made
 
-    fake.webhooks.connect(handler=lock, signer=SIGNER)
-    fake.send_text()
+    send_to(fake, lock, signer=SIGNER)
     with pytest.raises(
         (ChatFakeError, AssertionError), match=f"a genuine copy was refused as well, .*{status}"
     ):
@@ -369,8 +366,7 @@ def test_a_short_event_id_hides_no_signature(fake, id):
 
 
 def test_a_signer_that_signs_nothing_is_found(fake):
-    fake.webhooks.connect(handler=lambda _: 204, signer=lambda _: {})
-    fake.send_text()
+    send_to(fake, lambda _: 204, signer=lambda _: {})
 
     assert got_through(verdict(fake))[:1] == ["unsigned"]
 
@@ -397,8 +393,7 @@ class Queue:
 
 def test_what_an_app_does_by_itself_meanwhile_is_no_work_of_a_forgery(fake):
     app = Queue(repeat(403))
-    fake.webhooks.connect(handler=app, signer=BODY_ONLY)
-    fake.send_text()
+    send_to(fake, app, signer=BODY_ONLY)
 
     assert verdict(fake, lambda: app.done) == []
     assert "the snapshot changed from 1 to 2 by itself" in str(fake.timeline)
@@ -406,8 +401,7 @@ def test_what_an_app_does_by_itself_meanwhile_is_no_work_of_a_forgery(fake):
 
 def test_a_repeat_that_is_accepted_is_not_said_to_be_refused(fake):
     app = Queue(chain([403], repeat(200)))
-    fake.webhooks.connect(handler=app, signer=BODY_ONLY)
-    fake.send_text()
+    send_to(fake, app, signer=BODY_ONLY)
     told = str(verdict(fake, lambda: app.done))
 
     assert "expected 400 to 499" in told
@@ -436,8 +430,7 @@ def test_of_bodies_without_an_id_another_event_gives_its_signature(fake):
     ],
 )
 def test_a_known_forgery_may_get_through_and_all_others_count(fake, known, expected):
-    fake.webhooks.connect(handler=App("ignores age"), signer=SIGNER)
-    fake.send_text()
+    send_to(fake, App("ignores age"), signer=SIGNER)
     lines = verdict(fake, known=dict.fromkeys(known, "the SDK allows it"))
 
     assert got_through(lines) == expected
@@ -445,8 +438,7 @@ def test_a_known_forgery_may_get_through_and_all_others_count(fake, known, expec
 
 def test_a_known_forgery_that_is_refused_has_to_be_removed(fake):
     app = App("allows the future")
-    fake.webhooks.connect(handler=app, signer=SIGNER)
-    fake.send_text()
+    send_to(fake, app, signer=SIGNER)
     known = {"signed a day ahead": "#1", "signed a day ago": "#2"}
     with pytest.raises(AssertionError) as failure:
         fake.webhooks.assert_rejects_forgeries(known=known)
@@ -458,8 +450,7 @@ def test_a_known_forgery_that_is_refused_has_to_be_removed(fake):
 
 
 def test_a_known_forgery_is_no_news_in_reports(fake):
-    fake.webhooks.connect(handler=App("allows the future"), signer=SIGNER)
-    fake.send_text()
+    send_to(fake, App("allows the future"), signer=SIGNER)
     fake.webhooks.assert_rejects_forgeries(known={"signed a day ahead": "#1"})
 
     assert '<g class="bad"' not in fake.timeline.svg()
@@ -483,8 +474,7 @@ def test_a_known_forgery_is_no_news_in_reports(fake):
 def test_known_forgeries_that_are_not_tried_are_refused_and_none_is_posted(
     fake, known, error, says
 ):
-    fake.webhooks.connect(handler=lambda _: 204, signer=BODY_ONLY)
-    fake.send_text()
+    send_to(fake, lambda _: 204, signer=BODY_ONLY)
     with pytest.raises(error, match=re.escape(says)):
         fake.webhooks.assert_rejects_forgeries(known=known)
 
@@ -602,16 +592,14 @@ class Limited(App):
     ],
 )
 def test_a_forgery_that_a_rate_limit_refused_is_left_out(fake, app, why):
-    fake.webhooks.connect(handler=app, signer=SIGNER)
-    fake.send_text()
+    send_to(fake, app, signer=SIGNER)
 
     assert verdict(fake) == []
     assert f"left out: {', '.join(ALL[5:])} (429: {why})" in str(fake.timeline)
 
 
 def test_a_rate_limit_hides_no_forgery_that_got_through(fake):
-    fake.webhooks.connect(handler=Limited("ignores a missing header", after=3), signer=SIGNER)
-    fake.send_text()
+    send_to(fake, Limited("ignores a missing header", after=3), signer=SIGNER)
     lines = verdict(fake)
 
     assert got_through(lines) == ALL[:7]
@@ -619,15 +607,13 @@ def test_a_rate_limit_hides_no_forgery_that_got_through(fake):
 
 
 def test_a_known_forgery_that_a_rate_limit_refused_may_stay(fake):
-    fake.webhooks.connect(handler=Limited("ignores age"), signer=SIGNER)
-    fake.send_text()
+    send_to(fake, Limited("ignores age"), signer=SIGNER)
 
     assert verdict(fake, known={"signed a day ago": "#1"}) == []
 
 
 def test_an_app_that_refuses_all_forgeries_by_a_rate_limit_proves_nothing(fake):
-    fake.webhooks.connect(handler=Limited(after=0, only_bad=True), signer=SIGNER)
-    fake.send_text()
+    send_to(fake, Limited(after=0, only_bad=True), signer=SIGNER)
     with pytest.raises(ChatFakeError) as failure:
         fake.webhooks.assert_rejects_forgeries()
 

@@ -158,11 +158,10 @@ async def test_what_is_to_be_awaited_says_so():
     ],
     ids=["submit_text", "submit"],
 )
-async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(submit, call):
-    with frozen_fake(mode="async") as fake:
-        fake.top_up(1)
-        submit(fake)
-        fake._engine.plan.next()  # the first step is performed
-        with pytest.raises(NotAwaited, match=re.escape(f"{call} was not performed yet")):
-            _ = fake.messages
-        await fake.settle()
+async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(submit, call, fake):
+    fake.top_up(1)
+    submit(fake)
+    fake._engine.plan.next()  # the first step is performed
+    with pytest.raises(NotAwaited, match=re.escape(f"{call} was not performed yet")):
+        _ = fake.messages
+    await fake.settle()

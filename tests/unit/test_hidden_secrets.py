@@ -69,15 +69,14 @@ def test_an_error_about_a_failed_attempt_hides_the_token():
     assert "hush" not in str(refused.value)
 
 
-def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url():
+def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url(fake):
     def app(environ, start_response):
         raise KeyError("mistake")
 
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(wsgi=app, path="/hooks?token=hush-hush&page")
-        with pytest.raises(KeyError) as caught:
-            fake.send_text()
-        texts = [repr(endpoint), str(fake.timeline), str(caught.value.__notes__)]
+    endpoint = fake.webhooks.connect(wsgi=app, path="/hooks?token=hush-hush&page")
+    with pytest.raises(KeyError) as caught:
+        fake.send_text()
+    texts = [repr(endpoint), str(fake.timeline), str(caught.value.__notes__)]
 
     assert [text for text in texts if "hush" in text or "/hooks?..." not in text] == []
     assert "hush-hush" in endpoint.name

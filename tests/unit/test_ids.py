@@ -38,17 +38,16 @@ def test_two_fakes_with_one_seed_have_the_same_ids():
         assert set() == {*ids(first)} & {*ids(other)}
 
 
-def test_ids_have_the_shapes_of_the_services():
-    with ChatFake() as fake:
-        shapes = [
-            "[0-9a-f]{24}",
-            "[0-9A-F]{24}",
-            "[0-9a-f]{24}",
-            "[0-9a-f]{32}",
-            "key_[0-9a-f]{32}",
-        ]
-        for shape, one in zip(shapes, [*ids(fake), fake.api_key], strict=True):
-            assert re.fullmatch(shape, one)
+def test_ids_have_the_shapes_of_the_services(fake):
+    shapes = [
+        "[0-9a-f]{24}",
+        "[0-9A-F]{24}",
+        "[0-9a-f]{24}",
+        "[0-9a-f]{32}",
+        "key_[0-9a-f]{32}",
+    ]
+    for shape, one in zip(shapes, [*ids(fake), fake.api_key], strict=True):
+        assert re.fullmatch(shape, one)
 
 
 def test_an_event_of_another_type_has_an_id_of_its_own_in_the_same_shape():

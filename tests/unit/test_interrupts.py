@@ -146,7 +146,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
                 closed += 1
             Inside(fake).shut()  # nothing is checked at its end
         assert process.is_whole(), number
-        number += 1 + number // 30  # each of the first points, then fewer and fewer
+        number += 1 + number // 60  # each of the first points, then fewer and fewer
     assert 10 < closed < number
 
 
@@ -234,13 +234,12 @@ def test_an_interrupt_leaves_each_awaited_block_as_it_is(block, is_closed):
         asyncio.run(main())
 
 
-def test_events_are_attempted_by_the_next_call_after_an_interrupted_block():
+def test_events_are_attempted_by_the_next_call_after_an_interrupted_block(fake):
     seen = []
-    with ChatFake() as fake:
-        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
-        with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():
-            fake.send_text()
-            raise KeyboardInterrupt
-        assert seen == []
-        fake.settle()
-        assert seen == ["sent"]
+    fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+    with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():
+        fake.send_text()
+        raise KeyboardInterrupt
+    assert seen == []
+    fake.settle()
+    assert seen == ["sent"]

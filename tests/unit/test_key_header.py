@@ -47,11 +47,6 @@ def test_a_key_in_another_form_is_401(value):
         assert call(fake, key=None, Authorization=value).status == 401
 
 
-def test_the_usual_header_is_401_if_the_configuration_names_another():
-    with ChatFake(api_key_header="Authorization: Bearer {api_key}") as fake:
-        assert call(fake).status == 401
-
-
 def test_headers_of_the_fake_carry_the_key_as_configured():
     with ChatFake(api_key="key-123456", api_key_header="Authorization: Bearer {api_key}") as fake:
         assert fake.headers == {"Authorization": "Bearer key-123456"}
@@ -101,15 +96,14 @@ def test_the_401_says_which_header_was_expected():
     assert error == INVALID_KEY_BODY["error"] | {"expected": "the key in Authorization"}
 
 
-def test_a_key_in_another_header_says_which_setting_takes_it():
+def test_a_key_in_another_header_says_which_setting_takes_it(fake):
     hint = (
         'write @pytest.mark.chat_fake(api_key_header="Authorization: Bearer {api_key}") above the '
         "test or class, because the key came in that header"
     )
-    with ChatFake() as fake:
-        call(fake, key=None, Authorization=f"Bearer {fake.api_key}")
+    call(fake, key=None, Authorization=f"Bearer {fake.api_key}")
 
-        assert requests_of(fake) == [f"GET /v2/balance with no X-API-Key: 401 ({hint})"]
+    assert requests_of(fake) == [f"GET /v2/balance with no X-API-Key: 401 ({hint})"]
 
 
 def test_a_rotated_key_is_taken_from_the_same_header():
@@ -128,16 +122,6 @@ def test_a_function_that_returns_something_else_is_refused_without_the_key(found
     assert str(error.value) == (
         "what the api_key_header= function returned: expected a str or None, got "
         f"{type(found).__name__}"
-    )
-
-
-def test_a_text_without_a_gap_is_refused_without_citing_it():
-    with pytest.raises(ValueError, match="api_key_header") as error:
-        ChatFake(api_key_header="Authorization: Bearer very-secret")
-
-    assert str(error.value) == (
-        "api_key_header: expected a header with {api_key} once in its ASCII value, as in "
-        "'X-API-Key: {api_key}' or 'Authorization: Bearer {api_key}'"
     )
 
 

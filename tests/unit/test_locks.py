@@ -14,7 +14,7 @@ from itertools import count
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
+from pytest_chatfake import ChatFakeError, IllegalTransition
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, in_another_thread
@@ -268,27 +268,26 @@ def test_a_reset_in_the_middle_of_a_verb_is_refused(function, verb):
 
 
 @pytest.mark.parametrize("where", ["signer", "handler", "tamper"])
-def test_a_reset_in_the_middle_of_an_attempt_forgets_the_attempt(where):
+def test_a_reset_in_the_middle_of_an_attempt_forgets_the_attempt(where, fake):
     def called(here, result):
         if here == where and fakes:
             in_another_thread(fakes.pop().reset)
         return result
 
     fakes = []
-    with frozen_fake() as fake:
-        fake.webhooks.connect(
-            handler=lambda _: called("handler", 500),
-            signer=lambda _: called("signer", {"X-Signature": "1"}),
-            retry_after=[60],
-        )
-        fake.webhooks.tamper(lambda body: called("tamper", body))
-        fakes.append(fake)
-        fake.send_text()
+    fake.webhooks.connect(
+        handler=lambda _: called("handler", 500),
+        signer=lambda _: called("signer", {"X-Signature": "1"}),
+        retry_after=[60],
+    )
+    fake.webhooks.tamper(lambda body: called("tamper", body))
+    fakes.append(fake)
+    fake.send_text()
 
-        assert (fake.webhooks.attempts, fake.clock.next_due, len(fake.timeline)) == ((), None, 0)
-        fake.send_text()
-        assert [attempt.number for attempt in fake.webhooks.attempts] == [1]
-        fake.reset()
+    assert (fake.webhooks.attempts, fake.clock.next_due, len(fake.timeline)) == ((), None, 0)
+    fake.send_text()
+    assert [attempt.number for attempt in fake.webhooks.attempts] == [1]
+    fake.reset()
 
 
 # -- drain meets drain -----------------------------------------------------------------------------
@@ -303,7 +302,7 @@ def test_a_reset_in_the_middle_of_an_attempt_forgets_the_attempt(where):
     ],
     ids=["send_text", "redeliver", "emit"],
 )
-def test_a_thread_leaves_its_event_to_the_one_that_posts_already(verb):
+def test_a_thread_leaves_its_event_to_the_one_that_posts_already(verb, fake):
     seen = []
 
     def app(_):
@@ -312,8 +311,7 @@ def test_a_thread_leaves_its_event_to_the_one_that_posts_already(verb):
             in_another_thread(lambda: verb(fake))
         seen.append("ends")
 
-    with ChatFake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.send_text(to="+1")
+    fake.webhooks.connect(handler=app)
+    fake.send_text(to="+1")
 
-        assert seen == ["begins", "ends"] * 2
+    assert seen == ["begins", "ends"] * 2

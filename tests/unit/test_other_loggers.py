@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from .fakes import send_to
+
 
 class Loguru:
     """Stands for loguru's logger: it tells each sink of an exception, and says which there are."""
@@ -78,8 +80,7 @@ def failing(log, status=204):
 
 
 def noted(fake, app):
-    fake.webhooks.connect(handler=app)
-    fake.send_text()
+    send_to(fake, app)
     (attempt,) = fake.webhooks.attempts
     return attempt._logged and attempt._logged[:2]
 
@@ -112,8 +113,7 @@ def noted_after(fake, change, log):
     def receive(request):
         return next(apps)(request)
 
-    fake.webhooks.connect(handler=receive)
-    fake.send_text()
+    send_to(fake, receive)
     fake.send_text()
     return fake.webhooks.attempts[-1]._logged[:2]
 

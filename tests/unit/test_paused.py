@@ -219,26 +219,25 @@ def test_a_block_that_was_refused_has_no_queue_to_release(fake):
 
 
 @pytest.mark.asyncio
-async def test_the_end_of_a_block_leaves_the_block_of_another_task_alone():
-    with ChatFake(mode="async") as fake:
-        attempting = asyncio.Event()
+async def test_the_end_of_a_block_leaves_the_block_of_another_task_alone(fake):
+    attempting = asyncio.Event()
 
-        async def app(request):
-            attempting.set()
-            await asyncio.sleep(0.01)
+    async def app(request):
+        attempting.set()
+        await asyncio.sleep(0.01)
 
-        async def hold_back():
-            await attempting.wait()
-            async with fake.webhooks.paused() as queue:
-                await fake.send_text(to="two")
-                return len(queue)
+    async def hold_back():
+        await attempting.wait()
+        async with fake.webhooks.paused() as queue:
+            await fake.send_text(to="two")
+            return len(queue)
 
-        fake.webhooks.connect(handler=app)
-        holding = asyncio.create_task(hold_back())
-        async with fake.webhooks.paused():
-            await fake.send_text(to="one")
+    fake.webhooks.connect(handler=app)
+    holding = asyncio.create_task(hold_back())
+    async with fake.webhooks.paused():
+        await fake.send_text(to="one")
 
-        assert await holding == 1
+    assert await holding == 1
 
 
 @pytest.mark.asyncio

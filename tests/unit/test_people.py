@@ -58,18 +58,6 @@ def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake):
         message.read()
 
 
-def test_a_recipient_without_receipts_is_never_seen_to_read(fake):
-    message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False)).deliver().read().read()
-
-    fake.assert_statuses(message, "sent", "delivered")
-
-
-def test_an_open_chat_reads_at_once_without_a_delivered_event(fake):
-    fake.recipient(ANNA, chat_open=True, devices=3)
-
-    fake.assert_statuses(fake.send_text(to=ANNA), "sent", "read")
-
-
 def test_a_phone_that_goes_off_closes_the_chat(fake):
     anna = fake.recipient(ANNA, chat_open=True)
     anna.goes_offline()
@@ -132,35 +120,32 @@ def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
 
 
 @pytest.mark.parametrize("ending", ["cancelled", "refused"])
-def test_opening_an_open_chat_reads_what_a_script_has_left_unread(ending):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        anna = fake.recipient(ANNA, chat_open=True)
-        script = message.after(60).deliver()
-        (script.after(0).fail() if ending == "refused" else script).after(60).read()
-        with nullcontext() if ending == "cancelled" else pytest.raises(IllegalTransition):
-            fake.clock.advance(60)
-        message.cancel()
-        anna.opens_chat()
+def test_opening_an_open_chat_reads_what_a_script_has_left_unread(ending, fake):
+    message = fake.send_text(to=ANNA)
+    anna = fake.recipient(ANNA, chat_open=True)
+    script = message.after(60).deliver()
+    (script.after(0).fail() if ending == "refused" else script).after(60).read()
+    with nullcontext() if ending == "cancelled" else pytest.raises(IllegalTransition):
+        fake.clock.advance(60)
+    message.cancel()
+    anna.opens_chat()
 
-        assert message.status == "read"
+    assert message.status == "read"
 
 
 @pytest.mark.parametrize("verb", ["comes_online", "unblocks"])
-def test_who_could_be_reached_all_along_gets_what_a_script_has_left(verb):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        message.after(60).deliver()
-        message.cancel()
-        getattr(fake.recipient(ANNA), verb)()
+def test_who_could_be_reached_all_along_gets_what_a_script_has_left(verb, fake):
+    message = fake.send_text(to=ANNA)
+    message.after(60).deliver()
+    message.cancel()
+    getattr(fake.recipient(ANNA), verb)()
 
-        assert message.status == "delivered"
+    assert message.status == "delivered"
 
 
 @pytest.mark.parametrize("flag", [{"online": True}, {"blocked": False}])
-def test_a_description_that_changes_nothing_does_nothing(flag):
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        fake.recipient(ANNA, **flag)
+def test_a_description_that_changes_nothing_does_nothing(flag, fake):
+    message = fake.send_text(to=ANNA)
+    fake.recipient(ANNA, **flag)
 
-        assert message.status == "sent"
+    assert message.status == "sent"

@@ -7,7 +7,6 @@ from types import ModuleType
 import pytest
 from flask import Flask
 
-from pytest_chatfake import ChatFake
 from pytest_chatfake.report.hints import why_foreign
 
 from .fakes import played, received_statuses, trail, warnings_at_the_end
@@ -135,26 +134,24 @@ def endless(began):
 
 
 @pytest.mark.asyncio
-async def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs():
+async def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs(fake):
     began = asyncio.Event()
-    with ChatFake(mode="async") as fake:
-        slow, receiver = fake.webhooks.connect(handler=endless(began)), fake.webhooks.receiver()
-        await cancelled(fake.send_text(), began)
-        slow.disconnect()
-        await fake.settle()
-        assert received_statuses(receiver) == ["sent"]
+    slow, receiver = fake.webhooks.connect(handler=endless(began)), fake.webhooks.receiver()
+    await cancelled(fake.send_text(), began)
+    slow.disconnect()
+    await fake.settle()
+    assert received_statuses(receiver) == ["sent"]
 
 
 @pytest.mark.asyncio
-async def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():
+async def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint(fake):
     began = asyncio.Event()
-    with ChatFake(mode="async") as fake:
-        fake.webhooks.connect(asgi=raising_asgi)
-        slow = fake.webhooks.connect(asgi=endless(began))
-        await cancelled(fake.send_text(), began)
-        slow.disconnect()
-        with pytest.raises(ValueError, match="not lost"):
-            await fake.settle()
+    fake.webhooks.connect(asgi=raising_asgi)
+    slow = fake.webhooks.connect(asgi=endless(began))
+    await cancelled(fake.send_text(), began)
+    slow.disconnect()
+    with pytest.raises(ValueError, match="not lost"):
+        await fake.settle()
 
 
 async def raising_asgi(scope, receive, send):

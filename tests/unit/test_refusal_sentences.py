@@ -87,6 +87,7 @@ def test_arguments_of_webhooks(fake):
         lambda: webhooks.connect(wsgi="app"),
         lambda: webhooks.connect(asgi_app, path="/"),
         lambda: webhooks.connect("http://x", path="/"),
+        lambda: webhooks.connect(handler=print, path=lambda event: "/"),
         lambda: webhooks.connect("http://x", event="*"),
         lambda: webhooks.connect("http://x", events="a.b"),
         lambda: webhooks.lose(tims=1),
@@ -94,6 +95,9 @@ def test_arguments_of_webhooks(fake):
         lambda: webhooks.evolve(unknown="currency"),
         lambda: webhooks.redeliver("evt_1"),
         lambda: fake.api.fail(path="/v2/<"),
+        lambda: fake.api.lose_response(status=502, reset=True),
+        lambda: fake.api.rate_limit("tomorrow"),
+        lambda: fake.api.rate_limit("Thu, 01 Jan 2026 12:00:00 GMT"),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
@@ -102,13 +106,17 @@ asgi_app looks like an ASGI app: connect it as asgi=
 wsgi: expected a callable, got 'app'
 url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=, asgi= or handler=
 path= goes with wsgi= or asgi= only, not with a URL
+path= goes with wsgi= or asgi= only, not with handler=
 connect() got an unexpected argument 'event'. It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
 events: expected a list of event types such as ["chat.message.updated"], got 'a.b'
 lose() got an unexpected argument 'tims'. It takes times, start, message, status, endpoint, type.
 unknown timing 'fast': use 'recorded' or 'at once'
 unknown field in unknown= 'currency': use 'conversation.originType', 'conversation.type', 'errorCode', 'status' or 'type'
 event: expected one of fake.events, got 'evt_1'
-path: expected a path, or a rule such as /v2/messages/<id>, got '/v2/<'\
+path: expected a path, or a rule such as /v2/messages/<id>, got '/v2/<'
+reset: expected either reset=True or a response, got both
+retry_after: expected seconds, or a date such as 'Wed, 21 Oct 2026 07:28:00 GMT', got 'tomorrow'
+retry_after: expected a date after 2026-01-01 12:00:00+00:00, the fake's time\
 """)
 
 
@@ -118,12 +126,14 @@ def test_fields_of_the_configuration():
         lambda: ChatFakeConfig(currency="usd"),
         lambda: ChatFakeConfig(mode="asyncio"),
         lambda: ChatFakeConfig(strict=1),
+        lambda: ChatFakeConfig(api_key_header="Authorization: Bearer very-secret"),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 ChatFakeConfig() got an unexpected argument 'colour'. It takes api_key, api_key_header, opening_balance, currency, price, charge_per, origin_type, conversation_type, conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, omit, inbound, outbound, tick, sender, strict, tls.
 currency: expected a three-letter code such as 'USD', got 'usd'
 unknown mode 'asyncio': use None, 'sync' or 'async'
-strict: expected a bool, got 1\
+strict: expected a bool, got 1
+api_key_header: expected a header with {api_key} once in its ASCII value, as in 'X-API-Key: {api_key}' or 'Authorization: Bearer {api_key}'\
 """)
 
 

@@ -1,7 +1,5 @@
 """A reset begins anew: nothing of before it is attempted, recorded or taken for something new."""
 
-import asyncio
-import threading
 from contextlib import closing
 from http.client import HTTPConnection
 
@@ -43,16 +41,9 @@ def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
     assert [attempt.fault for attempt in fake.webhooks.attempts] == ["lose"]
 
 
-@pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
-def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake, where):
+def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake):
     def receive(_):
-        if where == "in the receiver":
-            fake.reset()
-        else:
-            thread = threading.Thread(target=fake.reset, daemon=True)
-            thread.start()
-            thread.join(60)
-            assert not thread.is_alive()
+        fake.reset()
         return 500
 
     endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
@@ -147,43 +138,34 @@ def test_a_submission_of_before_a_reset_is_gone(fake, decide):
     assert fake.submit_text("after").accept().status == "sent"
 
 
-def test_in_async_mode_it_counts_when_the_steps_are_performed():
-    async def chain(fake):
-        before = fake.submit_text("before")
-        fake.reset()
-        after = fake.submit_text("after").accept()
-        await after
-        assert after.status == "sent"
-        with pytest.raises(ClosedError, match="the fake was reset after it was made"):
-            await before.accept()
-
-    with frozen_fake(mode="async") as fake:
-        asyncio.run(chain(fake))
+@pytest.mark.asyncio
+async def test_in_async_mode_it_counts_when_the_steps_are_performed(fake):
+    before = fake.submit_text("before")
+    fake.reset()
+    after = fake.submit_text("after").accept()
+    await after
+    assert after.status == "sent"
+    with pytest.raises(ClosedError, match="the fake was reset after it was made"):
+        await before.accept()
 
 
-def test_in_async_mode_no_event_of_before_is_emitted_after_the_reset():
-    async def chain(fake):
-        before = await fake.send_text("before")
-        fake.reset()
-        fake.webhooks.emit(before, "read")
-        with pytest.raises(ClosedError, match="the fake was reset after it was sent"):
-            await fake.settle()
-        assert list(fake.events) == []
-
-    with frozen_fake(mode="async") as fake:
-        asyncio.run(chain(fake))
+@pytest.mark.asyncio
+async def test_in_async_mode_no_event_of_before_is_emitted_after_the_reset(fake):
+    before = await fake.send_text("before")
+    fake.reset()
+    fake.webhooks.emit(before, "read")
+    with pytest.raises(ClosedError, match="the fake was reset after it was sent"):
+        await fake.settle()
+    assert list(fake.events) == []
 
 
-def test_in_async_mode_a_check_looks_at_what_came_after_the_reset():
-    async def chain(fake):
-        fake.webhooks.connect(handler=App("accepts everything"), signer=SIGNER)
-        fake.reset()
-        fake.send_text("after")
-        with pytest.raises(AssertionError, match="forgeries got through"):
-            await fake.webhooks.assert_rejects_forgeries()
-
-    with frozen_fake(mode="async") as fake:
-        asyncio.run(chain(fake))
+@pytest.mark.asyncio
+async def test_in_async_mode_a_check_looks_at_what_came_after_the_reset(fake):
+    fake.webhooks.connect(handler=App("accepts everything"), signer=SIGNER)
+    fake.reset()
+    fake.send_text("after")
+    with pytest.raises(AssertionError, match="forgeries got through"):
+        await fake.webhooks.assert_rejects_forgeries()
 
 
 def test_a_wait_in_which_the_fake_is_reset_names_what_is_queued_now(fake):

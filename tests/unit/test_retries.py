@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from .fakes import at, fake_with_receiver, frozen_fake, stages, trail, warnings_at_the_end
+from .fakes import fake_with_receiver, frozen_fake, stages, trail, warnings_at_the_end
 
 #: Delays, what an app responds or raises, what is set up, and the attempts up to now | those of a
 #: settle() | those of an hour.
@@ -123,19 +123,6 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none():
 
         tried = [one.endpoint for one in fake.webhooks.attempts]
         assert [tried.count(endpoint) for endpoint in endpoints] == [2, 4, 1]
-
-
-def test_an_endpoint_that_disconnects_itself_has_no_retry_due():
-    def app(_):
-        endpoint.disconnect()
-        return 500
-
-    with frozen_fake(retry_after=[60], strict=False) as fake:
-        endpoint = fake.webhooks.connect(handler=app)
-        fake.send_text()
-
-        assert fake.clock.next_due == at(days=30)  # the drop
-        fake.reset()
 
 
 def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():

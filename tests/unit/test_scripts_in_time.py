@@ -31,26 +31,24 @@ def test_steps_happen_when_the_clock_gets_there(fake):
 
 
 @pytest.mark.asyncio
-async def test_in_async_mode_counting_starts_when_the_chain_is_performed():
-    with frozen_fake(mode="async") as fake:
-        fake.clock.advance(minutes=7)  # stands before it in the plan
-        message = await fake.send_text().after(minutes=5).deliver()
-        await fake.clock.advance(hours=1)
+async def test_in_async_mode_counting_starts_when_the_chain_is_performed(fake):
+    fake.clock.advance(minutes=7)  # stands before it in the plan
+    message = await fake.send_text().after(minutes=5).deliver()
+    await fake.clock.advance(hours=1)
 
-        assert told(message) == [("sent", 7), ("delivered", 12)]
+    assert told(message) == [("sent", 7), ("delivered", 12)]
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("use", [lambda later: later.deliver(), lambda later: later.after(60)])
-async def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use):
-    with frozen_fake(mode="async") as fake:
-        message = await fake.send_text().fail()
-        message.read()
-        later = message.after(60)
-        with pytest.raises(IllegalTransition):
-            await later
-        with pytest.raises(NotAwaited, match=r"after\(\) was skipped .* Call after\(\) again"):
-            await use(later)
+async def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use, fake):
+    message = await fake.send_text().fail()
+    message.read()
+    later = message.after(60)
+    with pytest.raises(IllegalTransition):
+        await later
+    with pytest.raises(NotAwaited, match=r"after\(\) was skipped .* Call after\(\) again"):
+        await use(later)
 
 
 # What goes wrong

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, UndeliveredWebhooks, WebhookRequest
+from pytest_chatfake import UndeliveredWebhooks, WebhookRequest
 
 from .fakes import fake_with_receiver, frozen_fake, received_bodies
 
@@ -35,11 +35,11 @@ def signed_as_by_mailgun(request):
     return {}, {"signature": signature, **request.json()}
 
 
-def verify_mailgun(request, *, max_age=300, once=True):
+def verify_mailgun(request):
     signature = request.json().get("signature", {})
     fields = [signature.get(name, "") for name in ("timestamp", "token", "signature")]
     timestamp, token, given = fields
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > max_age:
+    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
         return 401
     return 200 if token and hmac.compare_digest(given, mac(timestamp + token)) else 401
 
@@ -179,15 +179,6 @@ def test_a_number_stays_a_number_in_forgeries():
     assert (seen, "signed a day ago" in found) == ({int, str}, True)
 
 
-def test_a_stale_signature_in_the_body_is_forged():
-    def never_too_old(request):
-        return verify_mailgun(request, max_age=10**9)
-
-    found = forged(mailgun, signed_as_by_mailgun, never_too_old)
-
-    assert found.startswith("forgeries got through: signed a day ago, signed a day ahead")
-
-
 def test_a_retry_is_signed_again():
     with fake_with_receiver(outbound=mailgun, signer=signed_as_by_mailgun, retry_after=[60]) as (
         fake,
@@ -227,11 +218,10 @@ def test_another_signer_may_leave_the_signature_out():
         (({}, {}, {}), "expected a mapping of header names to strings, got ({}, {}, {})"),
     ],
 )
-def test_what_a_signer_can_not_return_is_refused(returned, text):
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda _: None, signer=lambda _: returned)
-        with pytest.raises(TypeError) as error:
-            fake.send_text()
+def test_what_a_signer_can_not_return_is_refused(returned, text, fake):
+    fake.webhooks.connect(handler=lambda _: None, signer=lambda _: returned)
+    with pytest.raises(TypeError) as error:
+        fake.send_text()
 
     assert str(error.value).endswith(text)
 
@@ -251,11 +241,6 @@ def test_the_snapshot_of_a_request_has_the_signed_body(scheme):
         fake.send_text().deliver()
 
     assert seen == [200, 200, 200]
-
-
-def test_an_app_that_refuses_a_genuine_event_proves_nothing():
-    with pytest.raises(ChatFakeError, match="can't tell"):
-        forged(sns, signed_as_by_sns, lambda _: 403)
 
 
 def test_a_signature_inside_the_body_is_said_to_be_there(fake):

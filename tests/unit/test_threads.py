@@ -32,46 +32,44 @@ def let_others_go_on():
         thread.join(60)
 
 
-def test_time_waits_for_an_attempt_of_another_thread():
-    with ChatFake() as fake:
-        begun = threading.Event()
-        seen = []
+def test_time_waits_for_an_attempt_of_another_thread(fake):
+    begun = threading.Event()
+    seen = []
 
-        def receiver(_):
-            begun.set()
-            let_others_go_on()
-            seen.append(fake.clock.now)
+    def receiver(_):
+        begun.set()
+        let_others_go_on()
+        seen.append(fake.clock.now)
 
-        fake.clock.advance(1)
-        before = fake.clock.now
-        fake.webhooks.connect(handler=receiver)
-        thread = threading.Thread(target=fake.send_text, daemon=True)
-        thread.start()
-        assert begun.wait(60)
-        fake.clock.advance(hours=1)
-        thread.join(60)
+    fake.clock.advance(1)
+    before = fake.clock.now
+    fake.webhooks.connect(handler=receiver)
+    thread = threading.Thread(target=fake.send_text, daemon=True)
+    thread.start()
+    assert begun.wait(60)
+    fake.clock.advance(hours=1)
+    thread.join(60)
 
-        assert [before] == seen
+    assert [before] == seen
 
 
-def test_a_verb_waits_until_another_thread_has_attempted_its_event():
-    with ChatFake() as fake:
-        begun = threading.Event()
-        told = []
+def test_a_verb_waits_until_another_thread_has_attempted_its_event(fake):
+    begun = threading.Event()
+    told = []
 
-        def receiver(request):
-            begun.set()
-            let_others_go_on()
-            told.append(request.event.status)
+    def receiver(request):
+        begun.set()
+        let_others_go_on()
+        told.append(request.event.status)
 
-        fake.webhooks.connect(handler=receiver)
-        thread = threading.Thread(target=fake.send_text, daemon=True)
-        thread.start()
-        assert begun.wait(60)
-        fake.send_text(to="+1").deliver()
+    fake.webhooks.connect(handler=receiver)
+    thread = threading.Thread(target=fake.send_text, daemon=True)
+    thread.start()
+    assert begun.wait(60)
+    fake.send_text(to="+1").deliver()
 
-        assert told == ["sent", "sent", "delivered"]
-        thread.join(60)
+    assert told == ["sent", "sent", "delivered"]
+    thread.join(60)
 
 
 @pytest.mark.parametrize(
@@ -98,31 +96,30 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
         assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
 
-def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():
-    with ChatFake() as fake:
-        begun = threading.Event()
-        told = []
+def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread(fake):
+    begun = threading.Event()
+    told = []
 
-        def receiver(request):
-            if not told:
-                told.append("raised")
-                begun.set()
-                let_others_go_on()
-                raise KeyError("the other thread's")
-            told.append(request.event.status)
+    def receiver(request):
+        if not told:
+            told.append("raised")
+            begun.set()
+            let_others_go_on()
+            raise KeyError("the other thread's")
+        told.append(request.event.status)
 
-        def send():
-            with pytest.raises(KeyError):
-                fake.send_text(to="+1")
+    def send():
+        with pytest.raises(KeyError):
+            fake.send_text(to="+1")
 
-        fake.webhooks.connect(handler=receiver)
-        thread = threading.Thread(target=send, daemon=True)
-        thread.start()
-        assert begun.wait(60)
-        fake.send_text(to="+2")
+    fake.webhooks.connect(handler=receiver)
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    assert begun.wait(60)
+    fake.send_text(to="+2")
 
-        assert told == ["raised", "sent"]
-        thread.join(60)
+    assert told == ["raised", "sent"]
+    thread.join(60)
 
 
 def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():

@@ -49,15 +49,15 @@ class Scopes:
 
     def begin(self, scope: Scope) -> None:
         """Make the running code part of a scope, until the scope ends."""
-        around = [(scopes, outer) for scopes, outer in _around.get() if outer in scopes.open]
+        around = (*filter(_is_open, _around.get()), (self, scope))
         self.open.add(scope)
-        _around.set((*around, (self, scope)))
+        _around.set(around)
 
     def end(self, scope: Scope) -> None:
         """End a scope where it began; code that it has started still counts as started by it."""
         self.open.discard(scope)  # first, and in one step that no interrupt can split
         around = _around.get()
-        if around and around[-1][1] is scope:
+        if around[-1:] == ((self, scope),):
             _around.set(around[:-1])
 
     def started_by(self) -> Scope | None:
@@ -68,3 +68,8 @@ class Scopes:
     def current(self) -> Sequence[Scope]:
         """Return the open scopes around the caller, the innermost last."""
         return [scope for _, scope in _around.get() if scope in self.open] if self.open else ()
+
+
+def _is_open(around: tuple[Scopes, Scope]) -> bool:
+    scopes, scope = around
+    return scope in scopes.open

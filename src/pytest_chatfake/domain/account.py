@@ -25,7 +25,7 @@ from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
-from .messages import STATUSES, MessageState, State, Transition, state_after
+from .messages import STATUSES, MessageState, State, state_after
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
 from .reasons import ChargePer, Rule
@@ -106,20 +106,21 @@ class Account:
             ClosedError: The message is from before a reset.
             ValueError: The conversation has another origin type.
         """
-        self.check_current(verb.message)
+        message = verb.message
+        self.check_current(message)
         match verb:
-            case Accept(message, draft):
-                return self._accept(message, now, draft)
-            case Reject(message, failure):
-                return self._reject(message, now, failure)
-            case Deliver(message, devices, price):
-                return self._deliver(message, now, devices, price)
-            case Arrive(message):
+            case Accept():
+                return self._accept(message, now, verb.draft)
+            case Reject():
+                return self._reject(message, now, verb.failure)
+            case Deliver():
+                return self._deliver(message, now, verb.devices, verb.price)
+            case Arrive():
                 return self._arrive(message, now)
-            case Read(message):
+            case Read():
                 return self._read(message, now)
-            case Fail(message, failure):
-                return self._fail(message, now, failure)
+            case Fail():
+                return self._fail(message, now, verb.failure)
 
     # Submission: §3, first row, and rule 4
 
@@ -212,13 +213,13 @@ class Account:
     ) -> list[Fact]:
         # Reaches that many more devices, or all that don't have the message yet. A final price only
         # matters if this arrival is charged.
-        state_after(message, "deliver")
+        delivered = state_after(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "deliver", arrives=True)
         if devices is None:
             devices = max(self.devices_left(message), 1)
-        first = self._arrival("deliver", message, now, price, reasons.DELIVERED)
+        first = self._arrival(delivered, message, now, price, reasons.DELIVERED)
         facts = [first]
         if devices > 1:
             again = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
@@ -241,10 +242,12 @@ class Account:
 
     def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
         if person is None or person.read_receipts:
-            return [self._arrival("read", message, now, None, reasons.READ_AT_ONCE)]
+            read = state_after(message, "read")
+            return [self._arrival(read, message, now, None, reasons.READ_AT_ONCE)]
         if message.state != "sent":
             return []
-        return [self._arrival("deliver", message, now, None, reasons.READ_IN_PRIVATE)]
+        delivered = state_after(message, "deliver")
+        return [self._arrival(delivered, message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
         # The phone is online again (§3 rule 2).
@@ -282,18 +285,18 @@ class Account:
 
     def _arrival(
         self,
-        verb: Transition,
+        what: State,
         message: MessageState,
         now: int,
         price: Decimal | None,
         first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
         # Only a message's first arrival moves money.
-        what, conversation = state_after(message, verb), message.conversation
+        conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
         if message.delivered_at is not None:
-            rule = reasons.READ if verb == "read" else reasons.ANOTHER_DEVICE
+            rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
             return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
         entries, charge = self._released(message, now), ZERO
         if self._is_priced(conversation):

@@ -105,8 +105,8 @@ class Executor:
             facts, events = self._deliver_rest(state, verb, line, now)
         else:
             facts, events = self._decide(state, verb, line, now)
-        record = self.note(what, line, message, now)
-        record.is_by_person = isinstance(verb, PHONE_VERBS)
+        by_person = isinstance(verb, PHONE_VERBS)
+        record = self.note(what, line, message, now, is_by_person=by_person)
         self._apply(state, facts, events, record)
         if state.account.people or state.watchers:
             self.finish(state, facts, record)
@@ -245,15 +245,18 @@ class Executor:
 
     # Records
 
-    def note(self, what: str, line: Line, subject: object, now: int) -> VerbRecord:
+    def note(
+        self, what: str, line: Line, subject: object, now: int, *, is_by_person: bool = False
+    ) -> VerbRecord:
         """Record a verb, or a call of the test that only affects later events.
 
         If the caller is inside a request or an attempt, that is recorded as the cause.
         """
         cause: Record | None = None
-        scopes, is_by_person = self.core.scopes, isinstance(subject, PersonFact)
+        scopes = self.core.scopes
         for scope in scopes.open and scopes.current():
             cause = scope if isinstance(scope, Record) else cause
+        is_by_person = is_by_person or isinstance(subject, PersonFact)
         return self.core.state.history.add(
             VerbRecord(what, line, subject, now, is_by_person), cause
         )

@@ -324,7 +324,7 @@ class _Case:
 
     async def _attempt(self, what: str, forged: Forged) -> tuple[Attempt, Forgery]:
         engine = self._engine
-        attempt = Attempt(self.event, self._endpoint, 0, _cause=self._verb)
+        attempt = Attempt(self.event, self._endpoint, 0, _cause=self._verb, _was_asked=True)
         forgery = Forgery(what, forged, self._content, calling_line())
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)

@@ -178,7 +178,7 @@ class Inside:
     def reserve(self, endpoint: Endpoint, event_type: str) -> None:
         """Let an endpoint get events of this type, unsigned; nothing else, and no other does."""
         endpoint.events, endpoint._signer = frozenset([event_type]), None
-        self._engine.outbox.endpoints.reserved[event_type] = endpoint
+        self._engine.outbox.endpoints.reserve(event_type, endpoint)
 
     @property
     def forgery_check(self) -> ForgeryCheck | None:

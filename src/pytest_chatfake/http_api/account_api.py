@@ -241,6 +241,7 @@ class AccountApi:
             if faults:
                 response = damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
+            self._core.scopes.end(asked)  # an interrupt may have kept _call() from it
             self._take_back(faults)
             if not is_routed or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise

@@ -61,12 +61,12 @@ class Attempt(Record):
     endpoint: Final[Endpoint]
     _depth: int  # the length of the chain of attempts, each causing an event, that led to it
     number: Final[int] = 1
-    # A failed attempt, a verb, or the event; None until the faults were asked about the attempt.
-    _cause: Record | None = None
+    _cause: Record | None = None  # a failed attempt or a verb; None: the event, once it begins
     _marks: tuple[Mark, ...] = ()
     _place: str = ""  # the path, after a space, if a function of the event chose it
     moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
     _wait: Wait | None = None  # what it waits for, while it is queued
+    _was_asked: bool = False  # faults are asked once, and not about retries or past events
     _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
     _other_id: str | None = None  # the event id to post, if it isn't the event's own
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
@@ -200,6 +200,7 @@ class Attempt(Record):
             self._depth,
             self.number + 1,
             self,
+            _was_asked=True,
             _decisions=tuple(change for change in self._changes if change.is_of_event),
             _other_id=self._other_id,
             _retried=retried,
@@ -217,6 +218,7 @@ class Attempt(Record):
         return repeat
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Post:
     """What an attempt needs only while it is made, and a report of a refused signature afterwards.
 
@@ -234,6 +236,9 @@ class Post:
         outcome: The app's response or error; None until it is known.
     """
 
+    attempt: Attempt
+    request: WebhookRequest
+    target: Target
     round: int = 0
     is_twin: bool = False
     attendant: Attendant | None = None
@@ -241,8 +246,3 @@ class Post:
     is_posted: bool = False
     is_late: bool = False
     outcome: Response | BaseException | None = None
-
-    def __init__(self, attempt: Attempt, request: WebhookRequest, target: Target) -> None:
-        self.attempt = attempt
-        self.request = request
-        self.target = target

@@ -9,8 +9,7 @@ made now, it *begins*: it is added to the history and gets a :class:`.Post`, whi
 
 *Batches.* Usually one attempt is made at a time. Several are made at the same time if the test's
 ``concurrently()`` block put them together, if a fault repeats an attempt at once (its *twin*), or
-if attempts of earlier events have waited for this one (its *partners*). An attempt of which the
-faults were asked has a ``_cause``, and they are asked once.
+if attempts of earlier events have waited for this one (its *partners*).
 
 *No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
 drains; everybody else adds to the queue, which the draining one checks again before it stops. The
@@ -184,7 +183,7 @@ class Drain:
             if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
-                    stays = attempt._cause or attempt._wait or attempt.event in caused
+                    stays = attempt._was_asked or attempt._wait or attempt.event in caused
                     if not (stays or self._is_next(attempt, in_batch=False)):
                         ready.remove(attempt)
             return state.queue.take_for(call)
@@ -261,7 +260,7 @@ class Drain:
             attempt._wait = None
             if attempt._is_wanted:
                 to_make += self._decided(attempt, len(batch) > 1)
-        posts = [self._begin(attempt) for attempt in to_make]
+        posts = [*map(self._begin, to_make)]
         if len(posts) > 1:
             self._begin_batch(posts, together)
         return posts
@@ -290,9 +289,9 @@ class Drain:
         # Whether to make an attempt that is ready, of which the faults are asked once.
         if self.observer is not None:
             self.observer.begins(attempt)
-        if attempt._cause is not None:
+        if attempt._was_asked:
             return True
-        attempt._cause = attempt.event
+        attempt._was_asked = True
         return self._ask_faults(attempt, in_batch)
 
     def _ask_faults(self, attempt: Attempt, in_batch: bool) -> bool:
@@ -416,25 +415,21 @@ class Drain:
 
     def _record(self, post: Post) -> BaseException | None:
         # Returns the interrupt that ended it, if one did.
-        attempt, endpoint = post.attempt, post.attempt.endpoint
+        attempt, endpoint, state = post.attempt, post.attempt.endpoint, self._state
         response, error = self._result_of(post)
         with self._core.lock:
             attempt._response = got = self._got(post, response)
-            meaning, ok = attempt._meaning, got.is_success
+            meaning = attempt._meaning
+            state.outbox.attempts.append(attempt)
             if not meaning.uncounted:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
-                self._state.queue.note_made()
-            self._state.outbox.attempts.append(attempt)
-            if not (meaning.uncounted or meaning.unmade):
-                failures = self._state.failures
-                if ok and not endpoint.disabled:
-                    failures[endpoint] = 0
-                elif not ok:
-                    failures[endpoint] = failures.get(endpoint, 0) + 1
-                    if failures[endpoint] == endpoint._disable_after:
-                        attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
-                    self._try_again(post, by_fault=meaning.wanted)
+                state.queue.note_made()
+                if got.is_success:
+                    if state.failures.get(endpoint) and not endpoint.disabled:
+                        state.failures[endpoint] = 0
+                elif not meaning.unmade:
+                    self._note_failure(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
@@ -454,6 +449,13 @@ class Drain:
                 if isinstance(decision, Failed) and response.error is None:
                     return decision.response
         return response
+
+    def _note_failure(self, post: Post, *, by_fault: bool) -> None:
+        attempt, endpoint, failures = post.attempt, post.attempt.endpoint, self._state.failures
+        failures[endpoint] = failures.get(endpoint, 0) + 1
+        if failures[endpoint] == endpoint._disable_after:
+            attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+        self._try_again(post, by_fault=by_fault)
 
     def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one

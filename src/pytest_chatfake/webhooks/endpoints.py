@@ -76,7 +76,8 @@ class Endpoint:
     @property
     def signer(self) -> Signer | None:
         """The function that signs the endpoint's webhooks; None if they are unsigned."""
-        return self._signers[-1]
+        changed = self._core.state.signers.get(self)
+        return changed[-1] if changed else self._signer
 
     @property
     def _signers(self) -> list[Signer | None]:
@@ -191,14 +192,13 @@ class Endpoints:
 
     Attributes:
         ever: All endpoints, including disconnected ones.
-        reserved: The endpoint that alone gets events of a type, by type.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
     def __init__(self) -> None:
         self.threaded: bool = False
         self.ever: list[Endpoint] = []
-        self.reserved: dict[str, Endpoint] = {}
+        self._reserved: dict[str, Endpoint] = {}
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
 
     def __len__(self) -> int:
@@ -209,14 +209,17 @@ class Endpoints:
 
     def listening(self, event_type: str) -> tuple[Endpoint, ...]:
         """Return the connected endpoints that listen for this type."""
-        if (only := self.reserved.get(event_type)) is not None:
-            return (only,)
         known = self._listening  # read once, because another thread's connect() replaces it
-        found = known.get(event_type)
-        if found is None:
-            found = tuple(endpoint for endpoint in self if endpoint.listens_for(event_type))
-            known[event_type] = found
-        return found
+        if event_type not in known:
+            only = self._reserved.get(event_type)
+            listening = [endpoint for endpoint in self if endpoint.listens_for(event_type)]
+            known[event_type] = tuple(listening) if only is None else (only,)
+        return known[event_type]
+
+    def reserve(self, event_type: str, endpoint: Endpoint) -> None:
+        """Let an endpoint alone get the events of a type."""
+        self._reserved[event_type] = endpoint
+        self._listening = {}
 
     def connect(self, endpoint: Endpoint) -> None:
         self.ever.append(endpoint)

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 from weakref import ref
@@ -79,6 +80,9 @@ class ErrorLog:
                 _watching.append(self._known)
         for hook in _hooks:
             hook.begin()
+        for name, library in _libraries.items():
+            if module := sys.modules.get(name):
+                library.begin(module)
 
     def end(self) -> None:
         """Note no more exceptions."""
@@ -87,6 +91,8 @@ class ErrorLog:
             if not _watching:
                 for hook in _hooks:
                     hook.end()
+                for library in _libraries.values():
+                    library.end()
 
     def take(self, attempt: Attempt, status: int, printed: str) -> LoggedError | None:
         """Return the last exception that matters for an attempt's response, and forget them all.
@@ -99,16 +105,17 @@ class ErrorLog:
         because uvicorn logs an exception after it has responded.
         """
         logged = self._errors.pop(attempt, ())
-        is_url = not attempt.endpoint._target.in_process
-        self._maker = (threading.get_ident(), running_task()) if is_url else None
-        self._unexplained = None
+        self._maker = self._unexplained = None
+        if not attempt.endpoint._target.in_process:
+            self._maker = threading.get_ident(), running_task()
         if 300 <= status < 500:
             return None
         least = logging.NOTSET if status >= 500 else logging.ERROR
         for level, error in reversed(logged):
             if level >= least:
                 return error
-        self._unexplained = attempt if is_url and status >= 500 else None
+        if self._maker and status >= 500:
+            self._unexplained = attempt
         return printed_error(printed)
 
     def open_attempts(self) -> list[Attempt]:
@@ -216,14 +223,17 @@ def _note_other(level: int, error: object) -> None:
         _note(level, LoggedError.of(error), is_late=False)
 
 
-#: All are meant to be replaced: logging's factory of records, the hook of threads that raise, and
-#: what loguru and structlog pass their records to.
+#: Both are meant to be replaced: logging's factory of records, and the hook of threads that raise.
 _hooks: Final = (
     _Around(logging.getLogRecordFactory, logging.setLogRecordFactory, _note_record),
     _Around(lambda: threading.excepthook, partial(setattr, threading, "excepthook"), _note_thread),
-    Loguru(_note_other),
-    Structlog(_note_other),
 )
+
+#: What sees the records of other libraries, by the name of the module.
+_libraries: Final[Mapping[str, Loguru | Structlog]] = {
+    "loguru": Loguru(_note_other),
+    "structlog": Structlog(_note_other),
+}
 
 
 def _note(level: int, error: LoggedError, *, is_late: bool) -> None:

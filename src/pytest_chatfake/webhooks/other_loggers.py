@@ -1,6 +1,7 @@
 """Sees the exceptions that apps log with loguru or structlog, past Python's logging.
 
-Neither library is imported here, because an app that logs with it has done so already.
+Neither library is imported here, because an app that logs with it has done so already; each class
+gets the loaded module.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ class Loguru:
         self._sink: int | None = None
         self._logger: Any = None  # a test may take the module away
 
-    def begin(self) -> None:
+    def begin(self, loguru: Any) -> None:
         """Add the sink, unless it is there; an app may have removed all sinks."""
-        loguru = sys.modules.get("loguru")
+        logger = loguru.logger
         # To add a sink takes loguru 7 ms, and only its text says which ones there are.
-        if loguru is not None and f"(id={self._sink}," not in repr(loguru.logger):
-            self._logger = loguru.logger
+        if f"(id={self._sink}," not in repr(logger):
+            self._logger = logger
             self._sink = self._logger.add(
                 self._see, level=logging.WARNING, format=_no_text, backtrace=False, diagnose=False
             )
@@ -57,9 +58,8 @@ class Structlog:
         self._note = note
         self._lists: list[list[object]] = []
 
-    def begin(self) -> None:
-        structlog = sys.modules.get("structlog")
-        processors = None if structlog is None else structlog.get_config()["processors"]
+    def begin(self, structlog: Any) -> None:
+        processors = structlog.get_config()["processors"]
         if isinstance(processors, list) and self._see not in processors:
             own = cast("list[object]", processors)
             self._lists.append(own)

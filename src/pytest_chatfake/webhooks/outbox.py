@@ -108,9 +108,8 @@ class Outbox:
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
         """Write the events for facts that are about to be applied, with the same extra fields."""
-        writer, number, events = self._writer, self._of_messages, list[Event]()
-        for fact in facts:
-            number += 1
+        writer, events = self._writer, []
+        for number, fact in enumerate(facts, self._of_messages + 1):
             message, what = fact.message, fact.what
             id_ = self._ids.event % (message.number if self._per_message else number)
             body = writer.write(id_, fact, fields)
@@ -206,7 +205,7 @@ class Outbox:
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        self._send(event, cause, (Mark("redeliver", "again", line),))
+        self._send(event, cause, (Mark("redeliver", "again", line),), is_again=True)
 
     def forge(self, attempt: Attempt) -> Iterator[None]:
         """Make an attempt with a new event id, regardless of faults and pauses; a step."""
@@ -238,12 +237,17 @@ class Outbox:
         return body.replace(f'"status":"{event.status}"'.encode(), f'"status":"{new}"'.encode())
 
     def _send(
-        self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
+        self,
+        event: Event,
+        cause: Record | None = None,
+        marks: tuple[Mark, ...] = (),
+        *,
+        is_again: bool = False,
     ) -> None:
         if not event._is_posted:
             return
         attempts = [
-            Attempt(event, endpoint, self._core.depth, 1, cause, marks)
+            Attempt(event, endpoint, self._core.depth, 1, cause, marks, _was_asked=is_again)
             for endpoint in self.endpoints.listening(event.type)
         ]
         if attempts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from .attempts import Attempt, Post
 from .core import Core
+from .decisions import Changed
 from .endpoints import Signer
 from .logged_errors import ErrorLog
 from .signing import Signature, flaw_of, forged_body, sign
@@ -126,9 +127,9 @@ class Poster:
 def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
     attempt, request, changes = post.attempt, post.request, post.attempt._changes
-    event, own = attempt.event, attempt.endpoint.signer
-    signer = own
-    if callable(attempt.endpoint._path):
+    event, endpoint = attempt.event, attempt.endpoint
+    signer = own = endpoint.signer
+    if callable(endpoint._path):
         path = request.path  # asked once, because it may be another one each time
         attempt._place = f" {redacted_place(path)}"
         post.target.go_to(path)
@@ -140,20 +141,24 @@ def _write(post: Post) -> None:
     for change in changes:
         if change.evolved is not None:
             request.body = change.evolved(request.body)
-    signature = Signature()
-    if signer is not None:
-        signature = sign(post.signer or signer, request)
-        if signature.unsigned is not None and not any(c.signer and c.tampered for c in changes):
-            request._unsigned, request.body = request.body, signature.body
-        request.headers = {**attempt.endpoint.headers, **signature.headers}
-        for change in changes:
-            if change.signer is signer and change.meaning.wrong:
-                _say_flaw(attempt, change.mark.kind, signer, signature)
+    signature = None if signer is None else _sign(post, signer, changes)
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
-    if own is not None and request._unsigned is None and signature.fields:
+    if own and signature and request._unsigned is None and signature.fields:
         request.body = forged_body(own, request, signature)
+
+
+def _sign(post: Post, signer: Signer, changes: Iterable[Changed]) -> Signature:
+    request, attempt = post.request, post.attempt
+    signature = sign(post.signer or signer, request)
+    if signature.unsigned is not None and not any(c.signer and c.tampered for c in changes):
+        request._unsigned, request.body = request.body, signature.body
+    request.headers = {**attempt.endpoint.headers, **signature.headers}
+    for change in changes:
+        if change.signer is signer and change.meaning.wrong:
+            _say_flaw(attempt, change.mark.kind, signer, signature)
+    return signature
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:
