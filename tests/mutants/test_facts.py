@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 import pytest
-from werkzeug.datastructures import Headers
+from werkzeug.test import EnvironBuilder
 
 from pytest_chatfake import HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
@@ -196,8 +196,9 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(fake, receiver):
     assert [one.fault for one in fake.webhooks.attempts] == ["crash", None]
     assert not receiver.requests
     fake.api.delay(2)
+    request = EnvironBuilder("/v2/balance", headers=fake.headers).get_request()
     with mutated("balance-503"):
-        assert service.balance(Headers(fake.headers)).delay == 2
+        assert service.respond(request, lambda _: None).delay == 2
 
 
 def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, receiver):

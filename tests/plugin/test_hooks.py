@@ -20,7 +20,7 @@ def test_a_conftest_looks_at_attempts_and_gives_another_response(pytester):
             return noted(attempt) if attempt.event.status != "read" else None
 
         def pytest_chatfake_reply(reply, is_balance):
-            return reply()._replace(status=503) if is_balance else None
+            return reply()._replace(status=503) if is_balance or b"lost" in reply().body else None
         """
     )
     pytester.makepyfile(
@@ -42,9 +42,16 @@ def test_a_conftest_looks_at_attempts_and_gives_another_response(pytester):
             assert 200 == client.post("/send", headers=headers).status_code
             chat_fake.api.fail(429)
             assert 429 == client.get("/v2/balance", headers=headers).status_code
+
+        def test_records_of_calls(chat_fake):
+            chat_fake.route("/lost")(lambda _: {"what": "lost"})
+            client, headers = Client(chat_fake.wsgi_app), {"X-API-Key": chat_fake.api_key}
+            assert 503 == client.get("/v2/balance", headers=headers).status_code
+            assert 503 == client.post("/lost", headers=headers).status_code
+            assert [200, 200] == [request.status for request in chat_fake.api.requests]
         """
     )
-    pytester.runpytest().assert_outcomes(passed=2)
+    pytester.runpytest().assert_outcomes(passed=3)
 
 
 def test_a_conftest_looks_at_what_goes_from_a_test_and_at_its_report(pytester):

@@ -52,6 +52,13 @@ def test_a_route_may_return_a_response_of_its_own(fake, call_api):
     assert (299, "né".encode(), "1") == (response.status, response.body, response.headers["x-own"])
 
 
+def test_the_last_route_added_responds_even_if_an_earlier_one_is_more_special(fake, call_api):
+    fake.route("/orders/new")(lambda _: {"by": "the first"})
+    fake.route("/orders/<number>")(lambda _, number: {"by": "the last"})
+
+    assert call_api(fake, "POST", "/orders/new").json() == {"by": "the last"}
+
+
 def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api):
     fake.route("/<id>")(lambda _, id: {id: fake.send_text().total_price})
     for path in ("/x", "/x", "/x/y"):

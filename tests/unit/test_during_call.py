@@ -132,12 +132,13 @@ def test_several_events_arrive_in_order_and_a_removed_fault_holds_none(fake, ord
     assert order == ["sent", "delivered", "asked 200", "sent", "read"]
 
 
-def test_an_event_during_a_call_can_be_duplicated_or_fail_as_usual(fake):
+@pytest.mark.parametrize("path", ["/v2/balance", "/v2/messages"])
+def test_a_call_that_a_fault_refuses_counts_and_its_event_may_be_duplicated(fake, path):
     fake.webhooks.duplicate(after=0)
     fake.webhooks.during_call()
     fake.api.fail(times=1)
     fake.send_text()
-    assert call_with_werkzeug(fake).status == 503
+    assert call_with_werkzeug(fake, path=path).status == 503
     assert trail(fake) == "sent during_call, sent duplicate"
 
 

@@ -33,7 +33,7 @@ def written(value: object) -> str:
 
 def shown_arguments(**arguments: object) -> list[str]:
     """Return ``name=value`` for each argument that is not None."""
-    return [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
+    return [f"{name}={cited(value)}" for name, value in arguments.items() if value is not None]
 
 
 def shortened(text: str) -> str:

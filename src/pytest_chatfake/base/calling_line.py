@@ -81,7 +81,7 @@ def _own_code(test: CurrentTest) -> CodeType | None:
 
 def is_by_package() -> bool:
     """Return whether this package called the caller."""
-    return sys._getframe(2).f_code.co_filename.startswith(_PACKAGE)
+    return is_ours(sys._getframe(2))
 
 
 def calling_line(depth: int = 2) -> Line:
@@ -98,24 +98,15 @@ def calling_line(depth: int = 2) -> Line:
         frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
-    code = frame.f_code
-    key = code.co_filename, frame.f_lineno
-    test = current()
-    line: Line | None = test.lines.get(key)
-    if line is None:
-        own = _own_code(test)
-        if code is own or (
-            own is None
-            and not _is_library(key[0])
-            and "__tracebackhide__" not in code.co_varnames
-            and "__tracebackhide__" not in frame.f_globals
-        ):
-            line = test.lines[key] = Line(*key)
-        else:
-            line = _find(frame, test)
-            known: Line = test.lines.setdefault(line, line)
-            return known
-    return line
+    test, place = current(), _place(frame)
+    known = test.lines.get(place)
+    if known is None:
+        line, own = _find(frame, test), _own_code(test)
+        # Whoever calls from the test function, or while there is none, the line is the same.
+        is_certain = frame.f_code is own or (own is None and _is_visible(frame))
+        known = test.lines.setdefault(place if is_certain else line, line)
+    found: Line = known
+    return found
 
 
 def _find(frame: FrameType, test: CurrentTest) -> Line:
@@ -183,7 +174,7 @@ def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None
 
 
 def _is_visible(frame: FrameType) -> bool:
-    return not (is_ours(frame) or _is_library(frame.f_code.co_filename) or _is_hidden(frame))
+    return is_users_file(frame.f_code.co_filename) and not _is_hidden(frame)
 
 
 def is_ours(frame: FrameType) -> bool:

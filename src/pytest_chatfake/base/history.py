@@ -82,6 +82,8 @@ class History(list[Record]):
 
     def effects_of(self, record: Record) -> list[Record]:
         """Return the direct and indirect effects of a record so far: none from before a reset."""
+        if self and self[-1] is record:  # as after most requests
+            return []
         caused = {id(record)}
         effects: list[Record] = []
         # A copy, because more may be added meanwhile.

@@ -36,9 +36,10 @@ class Trigger(Record):
     fired: int
     line: Line
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, **named: object) -> None:
         self.fired = 0
-        self._arguments = arguments  # as a test would write them
+        # As a test would write them; what is None was not given.
+        self._arguments = [*arguments, *shown_arguments(**named)]
         self._matched = 0
         self._is_removed = False
         self._was_cut_short = False  # a barrier came before all the attempts that it waited for

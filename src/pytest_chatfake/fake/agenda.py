@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
@@ -43,9 +44,8 @@ class AgendaEntry(NamedTuple):
 def agenda(engine: Engine) -> list[AgendaEntry]:
     """Return what is due, in order, including the expiry of open conversations."""
     with engine.core.lock:
-        found = [(due[0], _entry(engine, *due)) for due in engine.state.schedule.pending()]
-        found += _expiries(engine)
-    return [entry for _, entry in sorted(found, key=lambda due: due[0])]
+        due = [_entry(engine, *due) for due in engine.state.schedule.pending()]
+        return sorted([*due, *_expiries(engine)], key=attrgetter("at"))
 
 
 def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
@@ -64,7 +64,7 @@ def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
     return _made(engine, at, shown, subject.message, subject.line, what)
 
 
-def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
+def _expiries(engine: Engine) -> Iterator[AgendaEntry]:
     now = engine.time.read()
     for message in engine.account.messages:
         conversation = message.conversation
@@ -78,7 +78,7 @@ def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
                 if event.status in {"delivered", "read"} and not event.synthetic
             )
             what = f"conversation {conversation.id} expires, started"
-            yield at, _made(engine, at, "expiry", message, line, what)
+            yield _made(engine, at, "expiry", message, line, what)
 
 
 def _made(

@@ -81,27 +81,33 @@ def target_of(
         path, after = place, f" {place}"
     else:
         check_function(place, "path", 'lambda event: f"/{event.message_id}"', "the event")
-    if wsgi is not None:
-        _check_callable(wsgi, "wsgi")
-        if is_async(wsgi):
-            raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
-        _check_app(wsgi, "wsgi", "environ", "start_response")
-        target: Target = WsgiTarget(wsgi, path=path, client=client)
-        return target, f"{_name(wsgi)} (WSGI){after}", _app_label(wsgi, after), place
-    if asgi is not None:
-        check_asgi(asgi, "asgi")
-        target = AsgiTarget(asgi, path=path, client=client, portal=portal)
-        return target, f"{_name(asgi)} (ASGI){after}", _app_label(asgi, after), place
+    target: Target
+    if url is not None:
+        target = UrlTarget(url, timeout=timeout)
+        place = place if callable(place) else parse_url(url).target
+        return target, url, redacted(url).partition("://")[2], place
     if handler is not None:
         _check_callable(handler, "handler")
         if not takes(handler, object()):
             raise TypeError(unexpected("handler", "a function of the request", handler))
         target = HandlerTarget(handler, portal=portal)
         return target, f"{_name(handler)}()", f"{_class_of(handler)}()", place
-    assert url is not None
-    target = UrlTarget(url, timeout=timeout)
-    place = place if callable(place) else parse_url(url).target
-    return target, url, redacted(url).partition("://")[2] or redacted(url), place
+    app: Any = wsgi if asgi is None else asgi
+    if asgi is None:
+        _check_wsgi(app)
+        target, kind = WsgiTarget(app, path=path, client=client), "WSGI"
+    else:
+        check_asgi(app, "asgi")
+        target, kind = AsgiTarget(app, path=path, client=client, portal=portal), "ASGI"
+    label = f"{_title(app) or _class_of(app)}{redacted_place(after)}"
+    return target, f"{_name(app)} ({kind}){after}", label, place
+
+
+def _check_wsgi(app: Callable[..., Any]) -> None:
+    _check_callable(app, "wsgi")
+    if is_async(app):
+        raise TypeError(f"{_name(app)} looks like an ASGI app: connect it as asgi=")
+    _check_app(app, "wsgi", "environ", "start_response")
 
 
 def check_asgi(app: Callable[..., Any], what: str) -> None:
@@ -122,10 +128,6 @@ def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
         raise TypeError(
             f"{unexpected(what, expected, app)}. Connect a function of the request as handler="
         )
-
-
-def _app_label(app: object, path: str) -> str:
-    return f"{_title(app) or _class_of(app)}{redacted_place(path)}"
 
 
 def _class_of(thing: object) -> str:

@@ -77,7 +77,8 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
-    if _differ_in_times(before, after, engine.core.now()):
+    now = engine.core.now()
+    if all(_is_time(value, now) for pair in unequal_parts(before, after) for value in pair):
         lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
@@ -104,14 +105,6 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
     if not is_told:
         is_now, was = _shown(after, before)
         yield f"{path or 'snapshot'}: {is_now}; {then}: {was}"
-
-
-def _differ_in_times(before: Any, after: Any, now: int) -> bool:
-    # Whether each difference is between two times.
-    parts = [(one, other) for _, one, other in _parts(before, after) if one != other]
-    if parts:
-        return all(_differ_in_times(one, other, now) for one, other in parts)
-    return before != after and _is_time(before, now) and _is_time(after, now)
 
 
 def _is_time(value: Any, now: int) -> bool:

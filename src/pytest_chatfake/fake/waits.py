@@ -22,13 +22,14 @@ on the fake's loop, which only runs during pauses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 from typing import Any, Self, TypeGuard
 
 from ..base.arguments import check_takes, cited
 from ..base.calling_line import Line
+from ..base.coroutines import run_at_once
 from ..base.terminal import say
 from ..engine.engine import Engine
 from ..engine.performer import Pending
@@ -36,7 +37,6 @@ from ..transport.client.cancellable import Cancellable, CancelledExternally
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..transport.client.worker import Worker
-from ..webhooks.attempts import Attempt
 from ..webhooks.events import events_are
 
 #: Real seconds: each pause is twice as long as the previous one, up to the longest.
@@ -63,7 +63,7 @@ def wait_until(
     is_explored = engine.drain.observer is not None
     if is_explored:
         first, settle = engine.drain.barrier, False
-    wait = Wait(predicate, limit, lambda: () if settle else engine.state.queue.ready)
+    wait = Wait(engine, portal, predicate, limit, settles=settle)
 
     def apart() -> AbstractContextManager[None]:
         return engine.state.queue.holding_ready() if is_explored else nullcontext()
@@ -74,23 +74,21 @@ def wait_until(
         else:
             with apart():
                 await begun
+        return await waited()
+
+    async def waited() -> Any:
         with wait:
-            while not await wait.look_async():
-                await wait.pause_async()
+            while not await wait.look():
+                await wait.pause()
                 if settle:
-                    await engine.settle()
+                    await engine.performed(engine.settle())
         return wait.value
 
     with apart():
         begun = engine.step("wait_until()", first or (lambda: iter(())), wait_async)
     if engine.mode == "async":
         return Pending(engine.performer, wait_async)
-    with wait:
-        while not wait.look(portal.run):
-            wait.pause(portal)
-            if settle:
-                engine.settle()
-    return wait.value
+    return run_at_once(waited())
 
 
 async def pause(engine: Engine, portal: Portal, seconds: float) -> None:
@@ -119,10 +117,19 @@ class Wait:
     """
 
     def __init__(
-        self, predicate: Callable[[], Any], limit: float, left: Callable[[], Collection[Attempt]]
+        self,
+        engine: Engine,
+        portal: Portal,
+        predicate: Callable[[], Any],
+        limit: float,
+        *,
+        settles: bool,
     ) -> None:
+        self._engine = engine
+        self._is_async = engine.mode == "async"
+        self._portal = portal
         self._predicate = predicate
-        self._left = left  # events in the queue, which the wait does not attempt
+        self._settles = settles
         self.value: Any = None
         self.current: object | None = self
         self.limit = limit
@@ -150,17 +157,14 @@ class Wait:
         if self._looking and not self._awaited.cancel(current, TimeoutError("it did not finish")):
             say(f"still waiting for {self._what()}")
 
-    def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
-        """Return whether the predicate is true now; ``run`` runs a coroutine."""
+    async def look(self) -> bool:
+        """Return whether the predicate is true now."""
         with self._look():
             found = self._predicate()
-            self.value = run(self._awaited.run(self, found)) if _is_coroutine(found) else found
-        return bool(self.value)
-
-    async def look_async(self) -> bool:
-        with self._look():
-            found = self._predicate()
-            self.value = await self._awaited.run(self, found) if _is_coroutine(found) else found
+            if _is_coroutine(found):
+                awaited = self._awaited.run(self, found)
+                found = await awaited if self._is_async else self._portal.run(awaited)
+            self.value = found
         return bool(self.value)
 
     @contextmanager
@@ -180,12 +184,14 @@ class Wait:
         if is_last and not self.value:
             raise AssertionError(self._failure()) from self._error
 
-    def pause(self, portal: Portal) -> None:
-        """Let real time pass, and run background tasks on the fake's loop."""
-        if not portal.run_idle(self.pause_async):
+    async def pause(self) -> None:
+        """Let real time pass, and run background tasks on the test's loop, or on the fake's."""
+        if self._is_async:
+            await self._pause_async()
+        elif not self._portal.run_idle(self._pause_async):
             self._sleep()
 
-    async def pause_async(self) -> None:
+    async def _pause_async(self) -> None:
         await self._worker.call_async(self._sleep)
 
     def _sleep(self) -> None:
@@ -213,7 +219,7 @@ class Wait:
             f"{self._what()} was not true within {self.limit:g} s: its last call (of "
             f"{self._looks}) {seen}"
         )
-        if left := self._left():
+        if not self._settles and (left := self._engine.state.queue.ready):
             events = list(dict.fromkeys(attempt.event for attempt in left))
             text += (
                 f"\nHint: {events_are(events)} queued, and this wait posts nothing. Wait "

@@ -49,7 +49,7 @@ from .faults import (
 )
 from .idempotency import FirstCalls, Repeat, respond
 from .key_header import KeyHeader
-from .routes import Route, Routes
+from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
     from socket import socket
@@ -119,6 +119,10 @@ class ApiRequest(Record):
     @property
     def _began(self) -> int:
         return self._arrived
+
+    @property
+    def _is_balance(self) -> bool:
+        return self.path == BALANCE_PATH and self.method in {"GET", "HEAD"}
 
     def __str__(self) -> str:
         key = f"the API key {self.key}" if self.key else f"no {self._key_header}"
@@ -203,56 +207,68 @@ class AccountApi:
 
     # Responses
 
-    def _respond_with_balance(self, asked: ApiRequest) -> Reply:
-        self._record(asked)
-        body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
-        faults = self._due(asked.method, asked.path, asked.moment)
-        self._attempt_during(asked, None)
-        reply = damaged(Reply(200, body), faults, asked.moment)
-        asked._marks = tuple(fault._mark for fault in faults)
-        asked.status = None if reply.disconnect else reply.status
-        if reply.disconnect or reply.body != body or asked.method != "GET":
-            return reply
-        other: Reply | None = current().other_reply(self, lambda: reply, is_balance=True)
-        return reply if other is None else other._replace(delay=reply.delay)
-
     def _respond(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
     ) -> Response | Reply:
         self._record(asked)
         method, path = asked.method, asked.path
-        found = self._routes.find(path, method)
-        header = found and found[0].idempotency_header
-        asked._takes_key = header is not None
-        asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
-        faults = self._due(method, path, asked.moment, calls_route=found is not None)
+        is_balance = asked._is_balance
+        routes = [] if is_balance else self._routes.matching(path, method)
+        if not is_balance:
+            header = routes[0][0].idempotency_header if routes else None
+            asked._takes_key = header is not None
+            asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
+        faults = self._due(method, path, asked.moment, calls_route=bool(routes))
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
+        client = request.environ.get("werkzeug.socket")
         if faults and not faults[-1]._takes_effect:
+            self._attempt_during(asked, client)
             return damaged(NO_REPLY, faults, asked.moment)
         races = [fault for fault in faults if isinstance(fault, WebhooksFirst)]
+        is_routed = True
         try:
-            while found is not None:
-                response = self._call(asked, request, *found, races=races)
+            for route, variables in routes:
+                response = self._call(asked, request, route, variables, races=races)
                 if response is not None:
                     break
-                found = self._routes.find(path, method, found[0].before)
             else:
-                response = by_handler(request) or self._not_found(asked)
-            self._attempt_during(asked, request.environ.get("werkzeug.socket"))
+                is_routed = False
+                if is_balance:
+                    response = self._balance()
+                else:
+                    response = by_handler(request) or self._not_found(asked)
+            self._attempt_during(asked, client)
             if faults:
-                return damaged(plain(response, request.environ), faults, asked.moment)
+                response = damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
             self._core.scopes.end(asked)  # an interrupt may have kept _call() from it
             self._take_back(faults)
-            if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
+            if not is_routed or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             self._core.state.errors.append(error)
             return server_error(error)
-        other: Reply | None = None
-        if method == "POST" and str(response.status).startswith("2"):
-            sent = partial(plain, response, request.environ)  # reads a streamed response
-            other = current().other_reply(self, sent, is_balance=False)
-        return other or response
+        if faults and faults[-1]._decides:
+            return response
+        return self._replaced(asked, request, response)
+
+    def _replaced(
+        self, asked: ApiRequest, request: Request, response: Response | Reply
+    ) -> Response | Reply:
+        # By another plugin's response, which the record of the request doesn't show.
+        is_balance, method = asked._is_balance, asked.method
+        is_accepted = method == "POST" and str(response.status).startswith("2")
+        if not (is_accepted or (is_balance and method == "GET")):
+            return response
+        reply = plain(response, request.environ)
+        other: Reply | None = current().other_reply(self, lambda: reply, is_balance=is_balance)
+        if other is None:
+            return reply
+        request.environ.pop(COMPLETE)(reply.status, b"")
+        return other._replace(delay=reply.delay)
+
+    def _balance(self) -> Reply:
+        engine = self._engine
+        return Reply(200, balance_body(engine.reported_balance(), engine.settings.currency))
 
     def _call(
         self,

@@ -24,7 +24,6 @@ from ..base.arguments import (
     check_str,
     cited,
     shortened,
-    shown_arguments,
     unexpected,
 )
 from ..base.calling_line import Line
@@ -94,7 +93,7 @@ class ApiFault(Trigger):
         check_names(where, RequestFilter.__annotations__, f"{verb_of(type(self))}()")
         super()._set_up(where, line)
         path, method = where.get("path"), where.get("method")
-        self._rules = None if path is None else map_of([Rule(check_path(path))])
+        self._rules = None if path is None else map_of(Rule(check_path(path)))
         self._method = None if method is None else _check_method(method)
         if self._method is not None:
             self._where["method"] = self._method
@@ -143,17 +142,13 @@ class Fail(ApiFault):
         check_int(status, "status", 200, 599)
         if body is None:
             error = _error_reply(status, code, message)
-            shown = shown_arguments(code=code, message=message)
+        elif code is not None or message is not None:
+            raise ValueError("body: expected either body= or code= and message=, got both")
         else:
-            if code is not None or message is not None:
-                raise ValueError("body: expected either body= or code= and message=, got both")
             error = _reply_with(body, status)
-            shown = [f"body={cited(body)}"]
-        if headers is not None:
-            error = _with_headers(error, headers)
-            shown.append(f"headers={dict(headers)!r}")
-        self._error = error
-        super().__init__(str(status), *shown)
+        self._error = error if headers is None else _with_headers(error, headers)
+        shown = headers and dict(headers)
+        super().__init__(str(status), code=code, message=message, body=body, headers=shown)
 
 
 class Delay(ApiFault):
@@ -195,9 +190,7 @@ class LoseResponse(ApiFault):
             self._error = _reply_with(body, 200 if status is None else status)
         elif reset:
             self._error = _CUT_OFF._replace(reset=True)
-        shown = shown_arguments(status=status)
-        shown += [f"body={cited(body)}"] * (body is not None) + ["reset=True"] * reset
-        super().__init__(*shown)
+        super().__init__(status=status, body=body, reset=reset or None)
 
 
 class Truncate(ApiFault):
@@ -229,7 +222,7 @@ class RateLimit(ApiFault):
             shown = f"{self._length / SECOND:g}"
             if not self._length:
                 raise ValueError("retry_after: expected more than 0 seconds, got 0")
-        super().__init__(shown, *["as_date=True"] * as_date)
+        super().__init__(shown, as_date=as_date or None)
 
     def _left(self, now: int) -> int:
         if self._end is None:
@@ -256,7 +249,7 @@ class WebhooksFirst(ApiFault):
 
     def __init__(self, *, delivered: Delivered) -> None:
         self._devices = devices_of(delivered)  # that get the message that the request has sent
-        super().__init__(*[f"delivered={delivered!r}"] * bool(self._devices))
+        super().__init__(delivered=delivered if self._devices else None)
 
 
 def devices_of(delivered: object) -> tuple[int, ...]:

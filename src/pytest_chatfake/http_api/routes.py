@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import NotImplementedType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -24,7 +25,6 @@ RouteFunction: TypeAlias = Callable[..., RouteResult | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
 
-#: Shared by most accounts, because a map costs more than the rest of an account's API.
 _NO_RULES = Map()
 
 
@@ -40,14 +40,12 @@ class Route(NamedTuple):
         view: Takes the request and returns the response.
         webhooks_first: Whether a call's events are attempted before the response leaves.
         idempotency_header: The header with a call's idempotency key, if any.
-        before: The rules of earlier routes, to which a request may be passed on.
     """
 
     path: str
     view: RouteFunction
     webhooks_first: bool
     idempotency_header: str | None = None
-    before: Map = _NO_RULES
 
     def respond(self, request: Request, variables: dict[str, Any]) -> Response | None:
         """Call the view and return its response; None: it passes the request on."""
@@ -81,11 +79,10 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """The routes of one account."""
+    """The routes of one account, each with a map of its own, as werkzeug would sort several."""
 
     def __init__(self) -> None:
-        self._rules: list[Rule] = []
-        self._map = _NO_RULES
+        self._rules: list[Rule] = []  # the last one added comes first
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
         names = _methods(methods)
@@ -94,21 +91,18 @@ class Routes:
                 f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
                 f"chat_fake.api."
             )
-        # A rule belongs to one map forever, so the old rules are copied. The first match responds.
-        rule = Rule(path, methods=names, endpoint=route._replace(before=self._map))
-        rules = [rule, *(old.empty() for old in self._rules)]
-        self._map = map_of(rules)
-        self._rules = rules
+        rule = Rule(path, methods=names, endpoint=route)
+        map_of(rule)
+        self._rules = [rule, *self._rules]  # another thread may be reading the old list
 
-    def find(
-        self, path: str, method: str, rules: Map | None = None
-    ) -> tuple[Route, dict[str, Any]] | None:
-        try:
-            route, variables = bound(rules or self._map, path).match(path, method)
-        except (NotFound, MethodNotAllowed, RequestRedirect):
-            return None
-        assert isinstance(route, Route)
-        return route, dict(variables)
+    def matching(self, path: str, method: str) -> list[tuple[Route, dict[str, Any]]]:
+        """Return the routes that match a request, each with its variables in the path."""
+        found: list[tuple[Route, dict[str, Any]]] = []
+        for rule in self._rules:
+            with suppress(NotFound, MethodNotAllowed, RequestRedirect):
+                route, variables = bound(rule.map, path).match(path, method)
+                found.append((route, dict(variables)))
+        return found
 
     def shown(self) -> list[str]:
         """Return the routes that were added last, such as ``POST /v2/messages``."""
@@ -123,7 +117,8 @@ class Routes:
         return any("GET" in (rule.methods or ()) for rule in self._rules)
 
     def methods(self, path: str) -> list[str]:
-        methods = set(bound(self._map, path).allowed_methods(path))
+        maps = [bound(rule.map, path) for rule in self._rules]
+        methods = {method for found in maps for method in found.allowed_methods(path)}
         if path == BALANCE_PATH:
             methods |= {"GET", "HEAD"}
         return sorted(methods)
@@ -138,14 +133,14 @@ def check_path(path: object) -> str:
     return given
 
 
-def map_of(rules: list[Rule]) -> Map:
-    """Return a map of rules; raise a ValueError if the first one, the new one, is malformed."""
+def map_of(rule: Rule) -> Map:
+    """Return a map of one rule; raise a ValueError if the rule is malformed."""
     try:
-        return Map(rules, strict_slashes=False, merge_slashes=False)
+        return Map([rule], strict_slashes=False, merge_slashes=False)
     except (LookupError, SyntaxError, ValueError):
         pass
     expected = "a path, or a rule such as /v2/messages/<id>"
-    raise ValueError(unexpected("path", expected, rules[0].rule))
+    raise ValueError(unexpected("path", expected, rule.rule))
 
 
 def bound(rules: Map, path: str) -> MapAdapter:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from werkzeug import Request, Response
-from werkzeug.datastructures import EnvironHeaders
 
 from ..base.forks import new_lock
 from ..base.redaction import tail
@@ -22,7 +21,6 @@ from ..transport.server.listener import ByHandler, Listener
 from ..transport.server.replies import Reply, error_reply, status_line
 from .account_api import COMPLETE, AccountApi, ApiRequest
 from .key_header import hint_about
-from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -165,36 +163,28 @@ class Service:
 
     # Responses
 
-    def balance(self, headers: Headers, method: str = "GET", *, in_process: bool = False) -> Reply:
-        account, asked = self._asked(headers, method, BALANCE_PATH, in_process)
-        if account is not None:
-            return account._respond_with_balance(asked)
-        self._record(asked, headers, 401)
-        return self._refusal()
-
-    def _asked(
-        self, headers: Headers, method: str, path: str, in_process: bool
-    ) -> tuple[AccountApi | None, ApiRequest]:
-        for account in self._open_accounts():
-            if account._key_header.key_in(headers) == account._key:
-                return account, ApiRequest(method, path, account._tail, True, in_process=in_process)
-        return None, ApiRequest(method, path, "", False, in_process=in_process)
-
     def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
         """Respond to any request: without an account's key, by a handler or with a 401.
 
         A handler of pytest-httpserver may check the key itself.
         """
-        headers, path = request.headers, _path(request)
+        headers, account = request.headers, self._account_of(request.headers)
+        key = "" if account is None else account._tail
         in_process = _IN_PROCESS in request.environ
-        if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            return self.balance(headers, request.method, in_process=in_process)
-        account, asked = self._asked(headers, request.method, path, in_process)
+        asked = ApiRequest(
+            request.method, _path(request), key, account is not None, in_process=in_process
+        )
         if account is not None:
             return account._respond(asked, request, by_handler)
         request.environ[COMPLETE] = partial(self._record, asked, headers)
-        response = by_handler(request)
+        response = None if asked._is_balance else by_handler(request)
         return self._refusal() if response is None else response
+
+    def _account_of(self, headers: Headers) -> AccountApi | None:
+        for account in self._open_accounts():
+            if account._key_header.key_in(headers) == account._key:
+                return account
+        return None
 
     def _refusal(self) -> Reply:
         # The description's own body (§7.1) and, if keys come in other headers, their names.
@@ -206,7 +196,7 @@ class Service:
         return INVALID_KEY._replace(body=json.dumps(body).encode())
 
     def responded(self, request: Request, status: int | None, body: bytes) -> None:
-        """Complete the record of a request other than a balance request."""
+        """Complete the record of a request."""
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
@@ -228,13 +218,11 @@ class Service:
             )
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            reply = self.balance(EnvironHeaders(environ), in_process=True)
-        else:
-            environ[_IN_PROCESS] = True
-            request = Request(environ)
-            request.get_data()  # cached, so that matchers, handlers and the log all see it
-            reply = self.listener.respond(request)
+        environ[_IN_PROCESS] = True
+        request = Request(environ)
+        request.get_data()  # cached, so that matchers, handlers and the log all see it
+        self._account_of(request.headers)  # raises an error of `api_key_header=` in the client
+        reply = self.listener.respond(request)
         if reply.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
         headers, body = reply.content(environ["REQUEST_METHOD"])

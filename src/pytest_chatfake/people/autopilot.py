@@ -12,7 +12,7 @@ for another (a reading for its delivery) are scheduled once that has happened.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -28,7 +28,7 @@ from ..domain.facts import Fact
 from ..domain.failure_codes import failure
 from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
-from ..domain.people import PersonFact
+from ..domain.people import PersonFact, PersonRecord
 from ..domain.schedule import DueKind, due_of
 from ..domain.verbs import Deliver, Fail, Read
 from ..engine.engine import Engine
@@ -121,9 +121,26 @@ class FlightPlan:
     def line(self) -> Line:
         return self.autopilot._line
 
-    @property
-    def delivery(self) -> int | None:
-        """When the message is delivered or fails; None: never, or it already has."""
+    def moments(self, person: PersonRecord | None) -> Mapping[DueKind, int | None]:
+        """When each verb is due, or was; None: never, or not while the person is like this.
+
+        A person who reads without a receipt, or on arrival, causes no reading of its own.
+        """
+        message = self.message
+        arrives = message.state == "sent"
+        delivery, reading, reply = self._delivery(), self._reading(), self.reply
+        if person is not None and person.obstacle(arrives=arrives) is not None:
+            delivery, reading, reply = delivery if self.fails else None, None, None
+        elif person is not None and (not person.read_receipts or (arrives and person.chat_open)):
+            reading = None
+        seen = message.read_at
+        if seen is None and reading is None:
+            seen = message.delivered_at
+        answer = seen + self.pause if reply and seen is not None else None
+        return {"autopilot": delivery, "reading": reading, "reply": answer}
+
+    def _delivery(self) -> int | None:
+        # When the message is delivered or fails; None: never, or it already has.
         message = self.message
         if message.state != "sent" or (self.deliver is None and not self.fails):
             return None
@@ -133,12 +150,11 @@ class FlightPlan:
         is_possible = self.fails or not message.undeliverable  # §3 rule 2
         return due if is_possible and due < due_of(message.drop) else None
 
-    @property
-    def reading(self) -> int | None:
-        """When the message is read; None: never, or it already was."""
+    def _reading(self) -> int | None:
+        # When the message is read; None: never, or it already was.
         arrived = self.message.delivered_at
         if arrived is None and not self.fails:
-            arrived = self.delivery
+            arrived = self._delivery()
         if arrived is None or self.read is None or self.message.state == "read":
             return None
         return arrived + self.read
@@ -246,31 +262,18 @@ class Autopilots:
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
         # Returns when the next verb is due, or was due: verbs that were due by `after` are not
         # scheduled.
-        message = plan.message
-        person = self._state.account.people.get(message.recipient)
-        delivery, reading, reply = plan.delivery, plan.reading, plan.reply
-        if person is not None:
-            arrives = message.state == "sent"
-            if person.obstacle(arrives=arrives) is not None:
-                delivery, reading, reply = delivery if plan.fails else None, None, None
-            elif not person.read_receipts or (arrives and person.chat_open):
-                reading = None  # the reading is invisible, or the same as the delivery
-        self._move(plan, "autopilot", delivery, after)
-        self._move(plan, "reading", reading, after)
-        seen = message.read_at
-        if seen is None and reading is None:
-            seen = message.delivered_at
-        self._move(plan, "reply", seen + plan.pause if reply and seen is not None else None, after)
-        return reading if delivery is None else delivery
-
-    def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:
-        schedule, key = self._state.schedule, plan.keys.get(kind)
-        if key is not None:
-            if due == due_of(key):
-                return
-            schedule.cancel(plan.keys.pop(kind))
-        if due is not None and due > after:
-            plan.keys[kind] = schedule.add(due, kind, plan)
+        schedule = self._state.schedule
+        moments = plan.moments(self._state.account.people.get(plan.message.recipient))
+        for kind, due in moments.items():
+            key = plan.keys.get(kind)
+            if key is not None and due == due_of(key):
+                continue
+            if key is not None:
+                schedule.cancel(plan.keys.pop(kind))
+            if due is not None and due > after:
+                plan.keys[kind] = schedule.add(due, kind, plan)
+        delivery = moments["autopilot"]
+        return moments["reading"] if delivery is None else delivery
 
     def act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
         try:

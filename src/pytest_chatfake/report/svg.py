@@ -6,7 +6,7 @@ The text has a fixed size; a page that is too narrow scrolls.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from textwrap import wrap
 from typing import Final
 
@@ -101,11 +101,14 @@ def svg(
         _text("dim", 14, 18, head),
         *lanes.drawn(tops[-1]),
     ]
+    postings = trace.postings
+    posted: list[tuple[int, int]] = []
     for row, text, top in zip(rows, texts, tops, strict=False):
         tone, links, arrow = "dim", "", ""
         if isinstance(row, Record):
             tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
             links, arrow = _links(row, numbers), lanes.arrow(row, tone)
+            posted.append((top, postings[number_of(row)]))
         parts += [
             f'<g class="{tone}" role="listitem" tabindex="0"{links}',
             f' transform="translate(0 {top})">',
@@ -113,12 +116,6 @@ def svg(
             *(_text("", 0, 15 + _LINE * at, line + " ") for at, line in enumerate(text)),
             f"{arrow}</g>",
         ]
-    postings = trace.postings
-    posted = [
-        (top, postings[number_of(row)])
-        for row, top in zip(rows, tops, strict=False)
-        if isinstance(row, Record)
-    ]
     parts += _money(story.engine.account.ledger, posted, lanes.right, tops[-1])
     for at, line in enumerate(explained, 1):
         parts.append(_text("dim", 0, tops[-1] + _LINE * at, line))
@@ -128,14 +125,15 @@ def svg(
 def _broken(
     rows: Sequence[TimelineRow], shown: Sequence[Record], labels: Labels, begun: int
 ) -> list[list[str]]:
-    broken: list[list[tuple[str, ...]]] = []
+    cells: list[tuple[str, ...]] = []
+    ends = [0]  # of each entry's lines
     for *head, what in cells_of(shown, labels, begun):
         first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
-        broken.append([(*head, first), *(("", "", "", other) for other in others)])
-    lines = iter(aligned([cells for entry in broken for cells in entry], right=2))
-    texts = iter([[next(lines) for _ in entry] for entry in broken])
+        cells += [(*head, first), *(("", "", "", other) for other in others)]
+        ends.append(len(cells))
+    lines, spans = aligned(cells, right=2), pairwise(ends)
     return [
-        next(texts)
+        lines[slice(*next(spans))]
         if isinstance(row, Record)
         else wrap(row, _WIDEST, initial_indent="  ", subsequent_indent="  ")
         for row in rows

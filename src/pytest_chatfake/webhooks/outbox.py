@@ -108,7 +108,8 @@ class Outbox:
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
         """Write the events for facts that are about to be applied, with the same extra fields."""
-        writer, events = self._writer, []
+        writer = self._writer
+        events: list[Event] = []
         for number, fact in enumerate(facts, self._of_messages + 1):
             message, what = fact.message, fact.what
             id_ = self._ids.event % (message.number if self._per_message else number)
