@@ -259,10 +259,11 @@ class AccountApi:
         is_accepted = method == "POST" and str(response.status).startswith("2")
         if not (is_accepted or (is_balance and method == "GET")):
             return response
-        reply = plain(response, request.environ)
-        other: Reply | None = current().other_reply(self, lambda: reply, is_balance=is_balance)
+        sent = partial(plain, response, request.environ)  # reads a streamed response
+        other: Reply | None = current().other_reply(self, sent, is_balance=is_balance)
         if other is None:
-            return reply
+            return response
+        reply = sent()
         request.environ.pop(COMPLETE)(reply.status, b"")
         return other._replace(delay=reply.delay)
 
