@@ -32,21 +32,27 @@ def let_others_go_on():
         thread.join(60)
 
 
-def test_time_waits_for_an_attempt_of_another_thread(fake):
+def sent_elsewhere(fake, receiver, send):
+    """Send from another thread; return it once its attempt has begun, before the receiver acts."""
     begun = threading.Event()
-    seen = []
 
-    def receiver(_):
+    def handler(request):
         begun.set()
         let_others_go_on()
-        seen.append(fake.clock.now)
+        receiver(request)
 
-    fake.clock.advance(1)
-    before = fake.clock.now
-    fake.webhooks.connect(handler=receiver)
-    thread = threading.Thread(target=fake.send_text, daemon=True)
+    fake.webhooks.connect(handler=handler)
+    thread = threading.Thread(target=send, daemon=True)
     thread.start()
     assert begun.wait(60)
+    return thread
+
+
+def test_time_waits_for_an_attempt_of_another_thread(fake):
+    seen = []
+    fake.clock.advance(1)
+    before = fake.clock.now
+    thread = sent_elsewhere(fake, lambda _: seen.append(fake.clock.now), fake.send_text)
     fake.clock.advance(hours=1)
     thread.join(60)
 
@@ -54,18 +60,8 @@ def test_time_waits_for_an_attempt_of_another_thread(fake):
 
 
 def test_a_verb_waits_until_another_thread_has_attempted_its_event(fake):
-    begun = threading.Event()
     told = []
-
-    def receiver(request):
-        begun.set()
-        let_others_go_on()
-        told.append(request.event.status)
-
-    fake.webhooks.connect(handler=receiver)
-    thread = threading.Thread(target=fake.send_text, daemon=True)
-    thread.start()
-    assert begun.wait(60)
+    thread = sent_elsewhere(fake, lambda it: told.append(it.event.status), fake.send_text)
     fake.send_text(to="+1").deliver()
 
     assert told == ["sent", "sent", "delivered"]
@@ -97,14 +93,11 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
 
 
 def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread(fake):
-    begun = threading.Event()
     told = []
 
     def receiver(request):
         if not told:
             told.append("raised")
-            begun.set()
-            let_others_go_on()
             raise KeyError("the other thread's")
         told.append(request.event.status)
 
@@ -112,10 +105,7 @@ def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread(fake):
         with pytest.raises(KeyError):
             fake.send_text(to="+1")
 
-    fake.webhooks.connect(handler=receiver)
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    assert begun.wait(60)
+    thread = sent_elsewhere(fake, receiver, send)
     fake.send_text(to="+2")
 
     assert told == ["raised", "sent"]
