@@ -631,6 +631,29 @@ def test_a_key_that_a_restart_does_not_read_again_is_named(run):
     assert "the new key was used only after restart()" in cards(result)
 
 
+def test_an_app_that_never_calls_again_is_not_told_to_read_the_key(run):
+    result = run(
+        """
+    class TestTakesItForSent(Direct):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.headers = chat_fake.headers
+            return snapshot
+
+        def send(self, chat_fake):
+            self.sent["order-1"] = "sent"
+            url = f"{self.fake.base_url}/v2/messages"
+            requests.post(url, json=ORDER, headers=self.headers, timeout=60)
+
+        def restart(self, chat_fake):
+            self.headers = chat_fake.headers
+    """,
+        *("-k", "rotated_key"),
+    )
+    assert "no call had the new key" not in cards(result)
+    assert "; the app made no call after restart()" in cards(result)
+
+
 def test_an_app_that_asks_for_the_balance_has_to_send_once_there_is_money(run):
     result = run(
         """

@@ -56,6 +56,7 @@ _NO_RESTART: Final = (
 
 _NEW_KEY_LATE: Final = "the new key was used only after restart()"
 _NEW_KEY_NEVER: Final = "after restart(), no call had the new key: let it read chat_fake.api_key"
+_NO_CALL: Final = "the app made no call after restart()"
 
 _BY_WEBHOOKS: Final = (
     "your app only sends while it handles a webhook, so the service's retry makes it send again: "
@@ -298,8 +299,9 @@ class _SendRun(Run[SendTests]):
                 before = len(Inside(fake).calls)
                 await sending.make_anew()
                 await sending.continue_sending()
-                is_used = any(call.accepted for call in Inside(fake).calls[before:])
-                self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER)
+                calls = Inside(fake).calls[before:]
+                is_used = any(call.accepted for call in calls)
+                self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER if calls else _NO_CALL)
             await self._judge(fake, snapshot, sending, "the API key was rotated")
 
         self._explore(sends=sends)
