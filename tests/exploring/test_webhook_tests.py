@@ -855,8 +855,8 @@ def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run):
     assert cards(result) == snapshot("""\
 TestAsyncYield
 FAILED   all_events_are_taken
-           TypeError: scenario(): expected no yield in an async def; await each
-           step instead
+           TypeError: scenario(): expected no yield in an async def; write a
+           plain def, which yields what you would await
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestDeaf
 FAILED   all_events_are_taken

@@ -878,7 +878,10 @@ async def _played(
                         break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
-        raise TypeError("scenario(): expected no yield in an async def; await each step instead")
+        raise TypeError(
+            "scenario(): expected no yield in an async def; write a plain def, which yields what "
+            "you would await"
+        )
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
