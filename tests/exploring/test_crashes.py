@@ -590,6 +590,53 @@ def test_what_restart_returns_has_to_be_an_app_after_a_response_too(fake, app, p
     fake.webhooks.disconnect()
 
 
+class Starts:
+    """An app that needs what its start-up makes."""
+
+    def __init__(self):
+        self.pool = None
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            self.pool = (await receive())["type"]
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+        else:
+            await pause()
+            await respond(send, 500 if self.pool is None else 204, b"")
+
+
+@MODES
+def test_a_new_app_whose_start_up_was_run_too_takes_over(mode):
+    async def in_async_mode():
+        async with fake.webhooks.lifespan(first), fake.webhooks.lifespan(second):
+            await fake.send_text()
+            await fake.settle()
+
+    def in_sync_mode():
+        with fake.webhooks.lifespan(first), fake.webhooks.lifespan(second):
+            fake.send_text()
+            fake.settle()
+
+    first, second = Starts(), Starts()
+    with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
+        fake.webhooks.connect(asgi=first, restart=lambda: second)
+        fake.webhooks.crash(before=pause)
+        perform(mode, in_sync_mode if mode == "sync" else in_async_mode)
+        assert [one.status_code for one in fake.webhooks.attempts] == [None, 204]
+
+
+def test_a_new_app_whose_start_up_was_not_run_is_refused(fake):
+    app = Starts()
+    with fake.webhooks.lifespan(app):
+        fake.webhooks.connect(asgi=app, restart=Starts)
+        fake.webhooks.crash(before=pause)
+        with pytest.raises(ChatFakeError, match=r"enter chat_fake.webhooks.lifespan\(new_app\)"):
+            fake.send_text()
+    fake.webhooks.disconnect()
+
+
 def test_a_crash_must_not_break_a_transaction_django_shares_with_the_test():
     result = subprocess.run(
         [sys.executable, "-W", "error", Path(__file__).with_name("django_crash.py")],

@@ -109,7 +109,7 @@ class Endpoint:
             app: Any = self._restart()
             if not callable(app):
                 raise TypeError(unexpected("what restart= returned", "a callable", app))
-            self._target._app = app
+            self._target.replace(app)
 
     def enable(self) -> None:
         """Start posting events again, if the endpoint was disabled.

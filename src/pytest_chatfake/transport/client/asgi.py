@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from ...base.arguments import cited, unexpected
+from ...base.errors import ChatFakeError
 from ...base.tracebacks import NO_LIFESPAN
 from .cancellable import Cancellable, CancelledExternally
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -26,6 +27,11 @@ from .url import checked_client, checked_path
 
 #: The beginning of errors that an app raises because its lifespan has not run.
 _WITHOUT_STATE = ("'State' object has no attribute", "'state'")
+
+_NOT_STARTED: Final = (
+    "restart= returned an app whose lifespan isn't running, although that of the stopped app is: "
+    "make the new app before the crash, and enter chat_fake.webhooks.lifespan(new_app) as well"
+)
 
 # Any, because each framework has its own types for scopes and messages.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -68,6 +74,17 @@ class AsgiTarget(Target):
         self._scope["path"] = unquote(raw_path)
         self._scope["raw_path"] = raw_path.encode("ascii")
         self._scope["query_string"] = query.encode("ascii")
+
+    def replace(self, app: AsgiApp) -> None:
+        """Call another app, whose lifespan has to be running if that of the stopped app is.
+
+        Raises:
+            ChatFakeError: It is not: the app would fail for what its start-up should have made.
+        """
+        started = self._portal.app_states
+        if id(self._app) in started and id(app) not in started:
+            raise ChatFakeError(_NOT_STARTED)
+        super().replace(app)
 
     def clone(self) -> AsgiTarget:
         clone = copy(self)

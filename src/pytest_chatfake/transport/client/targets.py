@@ -58,6 +58,10 @@ class Target(ABC):
     def go_to(self, path: str) -> None:  # noqa: B027 - a function has no path
         """From the next attempt on, post to another path of the same app or server."""
 
+    def replace(self, app: Any) -> None:
+        """From the next attempt on, call another app, as after a restart."""
+        self._app = app
+
     @abstractmethod
     def attempt(self, request: Any) -> Response:
         """Make one attempt and wait for it."""
