@@ -164,6 +164,8 @@ class Webhooks:
             signer: Signs webhooks, in place of the configuration's.
             restart: A function that makes a new app after a :meth:`crash`, as in ``lambda:
                 create_app(db)``; not with a URL. If None, the app's memory survives a crash.
+                If the :meth:`lifespan` of the stopped app is running, that of the new one has to
+                be running too.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
                 is disabled: its retries are cancelled, and events are recorded but not posted,
                 until ``endpoint.enable()`` (assumed). If None, it is never disabled.
