@@ -193,7 +193,8 @@ class Attempt(Record):
         self._marks += (decision.mark,)
 
     def _again(self, retried: int) -> Attempt:
-        # The next attempt if this one fails: the same bytes.
+        # The next attempt if this one fails. Changes of the event stay; what else faults did was
+        # for this attempt alone.
         return Attempt(
             self.event,
             self.endpoint,
@@ -230,8 +231,8 @@ class Post:
         is_twin: Whether it is one of two attempts of an event that a fault makes at the same time.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
-        is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
-            raised.
+        is_posted: Whether the request was ready to be posted: neither the signer nor the function
+            of ``tamper()`` raised.
         is_late: Whether its response was not complete in time.
         outcome: The app's response or error; None until it is known.
     """
