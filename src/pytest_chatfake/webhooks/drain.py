@@ -41,7 +41,6 @@ from ..base.forks import new_lock
 from ..base.history import Record
 from ..base.marks import Mark
 from ..domain.instants import SECOND
-from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import Attempt, Post
@@ -61,7 +60,7 @@ from .decisions import (
     Twice,
     Wait,
 )
-from .endpoints import Endpoint, WebhookRequest
+from .endpoints import WebhookRequest
 from .events import Event
 from .fake_state import FakeState
 from .faults import Concurrently, Disabled, DuringCall
@@ -510,22 +509,8 @@ class Drain:
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:
-            # A stopped app is replaced; if that fails, its error is the attempt's.
-            failed = self._restart(endpoint, post.attendant.effect)
-            error = error if failed is None else failed
+            try:
+                endpoint._make_anew(post.attendant.effect)
+            except Exception as failed:
+                error = failed
         return response, error
-
-    def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
-        # Returns the error, if any.
-        endpoint._stopped = stopped
-        if has_broken_transaction():
-            return ChatFakeError(
-                f"the app {stopped} inside a transaction that it shares with the test: expected "
-                f"one that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
-                f"django_db(transaction=True)"
-            )
-        try:
-            endpoint._make_anew()
-        except Exception as error:
-            return error
-        return None
