@@ -1,4 +1,4 @@
-"""Process time: the time that the code under test sees, and the only way to move it.
+"""Process time: the time that the code under test sees, and the fake's only way to move it.
 
 time-machine keeps a stack of travellers, and only the top one can be moved. It may be the fake's
 own, another plugin's or the test's, and it may have changed since the last look; so it is looked up
@@ -96,7 +96,7 @@ class Travel:
 
 
 class ProcessTime:
-    """The time that every ``time.time()`` of the process sees, and the only way to move it.
+    """The time that every ``time.time()`` of the process sees, and the fake's only way to move it.
 
     If other libraries move time, process time follows; a travel is only started to move time. A
     move stops and shifts the traveller on top of time-machine's stack, because that one sets the

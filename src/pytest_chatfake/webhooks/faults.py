@@ -342,7 +342,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", None) or repr(function)
 
 
-#: All kinds, in the order in which reports list them.
+#: All kinds but forgeries, in the order in which reports list them.
 FAULTS: Final[tuple[type[Fault], ...]] = (
     Duplicate,
     Lose,

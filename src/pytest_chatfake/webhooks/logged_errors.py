@@ -124,8 +124,10 @@ class ErrorLog:
     def note(self, level: int, error: LoggedError, *, is_late: bool) -> bool:
         """Note an exception if the running code is part of an attempt, or was started by one.
 
+        In a route or a callback, which are the test's own, it is not noted.
+
         Returns:
-            Whether it is.
+            Whether the code belongs to this fake.
         """
         scopes = self._core.scopes
         inside = scopes.current()[-1:]

@@ -45,8 +45,8 @@ class Queue:
     Attributes:
         ready: The attempts to make next, in order.
         awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
-            refused. It does so once a fault has changed when attempts are made, because the app may
-            have refused them for that reason.
+            refused. It does so once a fault has changed when attempts are made or how one ended, or
+            an API call, because the app may have refused them for that reason.
     """
 
     def __init__(self, core: Core[Any], schedule: Schedule) -> None:
@@ -158,7 +158,7 @@ class Queue:
     # Barriers
 
     def release(self) -> bool:
-        """Let a barrier end what waits for other attempts or, if there is nothing, for it.
+        """Let a barrier end what waits for attempts or calls or, if there is nothing, for it.
 
         Returns:
             Whether there was anything.
@@ -170,7 +170,7 @@ class Queue:
                 if not isinstance(wait, Turn | AtCall):
                     failed.append(entry)
                 elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
-                    wait.fault._was_cut_short = True
+                    wait.fault._cut_short()
                     turns.append(entry)
             turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
             if released := turns or failed:
@@ -241,7 +241,7 @@ class Queue:
 
     @property
     def delayed(self) -> list[Attempt]:
-        """What a fault has delayed, except by ``delay()``."""
+        """What waits because of a fault, except ``delay()``, or is repeated at a barrier."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
         waiting.sort(key=itemgetter(1))  # in the order of their coming
         scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
