@@ -135,10 +135,11 @@ class Executor:
         now: int,
         errors: list[Exception] | None = None,
     ) -> tuple[list[Fact], list[Event]]:
-        # All facts of a verb show the same status, so extra= is called once. While it runs, the
-        # lock is released and another thread may change the account, so the verb is decided again
-        # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
-        # error of extra= is only collected, and one of outbound= is left to the attempt.
+        # All facts of a verb show the same status, so extra= is called once for it. While it runs,
+        # the lock is released and another thread may change the account, so the verb is decided
+        # again afterwards, and may lead to another status then; the same goes for outbound=. A
+        # consequence (with `errors`) must happen, so an error of extra= is only collected, and one
+        # of outbound= is left to the attempt.
         fields, asked = "", None
         try:
             while True:

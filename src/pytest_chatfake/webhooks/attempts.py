@@ -1,10 +1,10 @@
 """Attempts to post an event to an endpoint, with their results.
 
-An :class:`Attempt` is created when its event is emitted, and stays the same object until the test
-reads its result. It is *queued* until it is its turn, and ``_wait`` says what it waits for. It
-*begins* when the drain makes it, and is part of the history from then on. It has
-*ended* when its response is known. A retry is another attempt, and so is a repeat that a fault
-causes.
+An :class:`Attempt` stays the same object from the queue until the test reads its result. It is
+*queued* until it is its turn, and ``_wait`` says what it waits for. It *begins* when the drain
+makes it, and is part of the history from then on. It has *ended* when its response is known. An
+attempt that a fault loses begins and ends as well, although no request is made. A retry is another
+attempt, and so is a repeat that a fault causes.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ class Poster:
             plain: Whether the caller is plain code, which can't await.
 
         Returns:
-            A coroutine, whose result is what ended them early, if anything did.
+            A coroutine, whose result is an error that ended them from outside, such as one of
+            another plugin's hook; what their targets raise is their outcome.
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)

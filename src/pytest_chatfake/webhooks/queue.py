@@ -114,7 +114,7 @@ class Queue:
     # Other attempts
 
     def note_made(self) -> None:
-        """Count an attempt that was made; the one whose turn it is now is next."""
+        """Count an attempt that was made, or lost; the one whose turn it is now is next."""
         self._made += 1
         for place, (turn, _, attempt) in enumerate(self._waiting):
             if turn > self._made:
@@ -258,6 +258,6 @@ def _delivery(attempt: Attempt) -> tuple[Event, Endpoint, int]:
 
 def is_late_duplicate(attempt: Attempt) -> bool:
     """Return whether an attempt is a duplicate to which ``settle()`` moves the clock."""
-    # Of those in the schedule to which it does, the others are retries.
+    # It moves the clock to retries as well, whose numbers are higher.
     wait = attempt._wait
     return isinstance(wait, Until) and wait.moves_clock and attempt.number == 1
