@@ -60,7 +60,7 @@ class Travel:
 
         if _freezegun_is_active():
             raise ClockError(
-                "freezegun is active, but an exploration must reset time for every world. "
+                "freezegun is active, but every run of the body must begin at the same moment. "
                 "Stop freezegun first, or freeze time inside the body."
             )
         self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
