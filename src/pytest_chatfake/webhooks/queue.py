@@ -42,6 +42,8 @@ _Waiting: TypeAlias = tuple[int, int, Attempt]
 class Queue:
     """The attempts of a fake that are still to be made.
 
+    Whoever changes it holds the fake's lock; some methods take it themselves.
+
     Attributes:
         ready: The attempts to make next, in order.
         awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
@@ -89,16 +91,16 @@ class Queue:
             due: When it is due, in nanoseconds since the epoch.
             moves_clock: Whether ``settle()`` moves the clock to that moment.
         """
-        with self._core.lock:
-            if attempt._is_wanted:
-                attempt._wait = Until(due, moves_clock)
-                self._schedule.add(due, "attempt", attempt)
-                self._moves_clock = self._moves_clock or moves_clock
+        if attempt._is_wanted:
+            attempt._wait = Until(due, moves_clock)
+            self._schedule.add(due, "attempt", attempt)
+            self._moves_clock = self._moves_clock or moves_clock
 
     def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue an attempt that was scheduled for ``due``."""
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
+        attempt._wait = None
         self.add([attempt])
 
     def retry_next(self, retry: Attempt) -> None:
@@ -163,7 +165,7 @@ class Queue:
         Returns:
             Whether there was anything.
         """
-        with self._core.lock:  # another thread may be at it
+        with self._core.lock:
             turns, failed = list[_Waiting](), list[_Waiting]()
             for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
                 wait = entry[2]._wait
@@ -224,9 +226,9 @@ class Queue:
                 self.let_go(attempt for (attempt,) in self.held(block))
 
     def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
-        event = Held(block)
+        held = Held(block)
         for attempt in attempts:
-            attempt._wait = event if attempt._wait is None else replace(event, then=attempt._wait)
+            attempt._wait = held if attempt._wait is None else replace(held, then=attempt._wait)
             self._put(_HELD, attempt)
 
     # Leaving
