@@ -73,7 +73,7 @@ class Executor:
 
     Attributes:
         core: What the parts of the fake share.
-        fields_of: The ``extra=`` function, if there is one.
+        fields_of: Asks the ``extra=`` function, if there is one.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
         ignored: The types of verbs that do nothing.
