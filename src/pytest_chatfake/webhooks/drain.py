@@ -267,7 +267,7 @@ class Drain:
 
     def _prepare(self, attempt: Attempt, in_batch: bool) -> Sequence[Attempt]:
         # Returns the attempts to make now in place of one that was ready.
-        if attempt.endpoint.disabled:
+        if attempt.endpoint.disabled:  # perhaps since faults have decided about the attempt
             attempt._decisions, attempt._marks = (Disabled(attempt.endpoint)._decide(attempt),), ()
             return (attempt,)
         if not self._ask_faults(attempt, in_batch):
@@ -313,19 +313,17 @@ class Drain:
         # Returns whether to make the attempt now. A failure is marked once it has happened, and so
         # are attempts that are made at the same time.
         attempt._decisions += (decision,)
-        match decision:
-            case Changed():
-                attempt._marks += (decision.mark,)
-            case Hold(wait=wait):
-                if isinstance(wait, Pause) and decision.mark not in attempt.event._marks:
-                    attempt.event._marks += (decision.mark,)
-                if not (isinstance(wait, Turn) and wait.together):
-                    attempt._marks += (decision.mark,)
-                self._state.queue.wait(attempt, wait)
-                return False
-            case _:
-                pass
-        return True
+        if isinstance(decision, Changed):
+            attempt._marks += (decision.mark,)
+        if not isinstance(decision, Hold):
+            return True
+        event, wait = attempt.event, decision.wait
+        if isinstance(wait, Pause) and decision.mark not in event._marks:
+            event._marks += (decision.mark,)  # its attempt comes much later in the timeline
+        if not (isinstance(wait, Turn) and wait.together):
+            attempt._marks += (decision.mark,)
+        self._state.queue.wait(attempt, wait)
+        return False
 
     def _repeat(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
         # Returns the repeat of an attempt that is made now, if it is made with it; else queues it.

@@ -146,6 +146,7 @@ def _write(post: Post) -> None:
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
+    # Fields of the body that another signer has made are written into what the own one would post.
     if own and signature and request._unsigned is None and signature.fields:
         request.body = forged_body(own, request, signature)
 
