@@ -340,7 +340,7 @@ class Engine:
         if self.mode == "sync" and not apart:
             self.drain.attempt()
             return
-        # Whatever can be ended is, once its own time is up.
+        # By then, the watchdog has ended each attempt that can be ended.
         limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
         late = TimeoutError(
             f"the webhooks of an API call were not handled before its response, within {limit:g} "

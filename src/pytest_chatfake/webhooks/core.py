@@ -79,7 +79,7 @@ class Core(Generic[_State]):
             self.scopes.end(callback)
 
     def raise_errors(self) -> None:
-        """Raise the first of the state's errors, unless the caller is part of an attempt."""
+        """Raise the first of the state's errors and forget the others; not inside an attempt."""
         errors = self.state.errors
         if not errors or self.is_inside():
             return
