@@ -181,7 +181,8 @@ class Attempt(Record):
 
     @property
     def _changes(self) -> list[Changed]:
-        return [decision for decision in self._decisions if isinstance(decision, Changed)]
+        decided = self._decisions
+        return [each for each in decided if isinstance(each, Changed)] if decided else []
 
     @property
     def _is_changed(self) -> bool:
