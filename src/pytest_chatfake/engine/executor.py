@@ -85,7 +85,7 @@ class Executor:
         self.move: ClockRecord | None = None
         self.ignored: tuple[type[Verb], ...] = ()
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
-            "attempt": self._attempt,
+            "attempt": self._queue_attempt,
             "drop": self._drop,
         }
 
@@ -241,7 +241,7 @@ class Executor:
         self._apply_fact(state, fact, state.history.add(DropRecord(message, at), cause))
         self._show(state, [fact])
 
-    def _attempt(self, at: int, attempt: Attempt) -> None:
+    def _queue_attempt(self, at: int, attempt: Attempt) -> None:
         self.core.state.queue.take_due(at, attempt)
 
     # Records
