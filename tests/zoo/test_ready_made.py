@@ -85,7 +85,7 @@ ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
            the app accepted an image from a person, but logged KeyError: 'text'
-           at unproven_apps.py:95
+           at unproven_apps.py:92
 TestHolds
 ok       snapshot_changes: 2 of 2 events changed it
 ok       another_order: 2 worlds
@@ -105,7 +105,7 @@ ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
            the app accepted a text and an image from a person, but logged
-           KeyError: 'chatMessage' at unproven_apps.py:80
+           KeyError: 'chatMessage' at unproven_apps.py:67
 TestSettles
 ok       snapshot_changes: 2 of 2 events changed it
 skipped  another_order
@@ -116,7 +116,7 @@ ok       people_write: 2 messages
 TestSwallowsEverything
 FAILED   snapshot_changes
            the app accepted sent m1, but logged LookupError: no such shop at
-           unproven_apps.py:116, and the snapshot did not change: it was {}
+           unproven_apps.py:113, and the snapshot did not change: it was {}
            before and after the scenario
 skipped  another_order: test_snapshot_changes fails
 FAILED   people_write

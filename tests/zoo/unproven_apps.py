@@ -66,18 +66,18 @@ class TestSwallowsWhatPeopleWrite(Shop):
         try:
             message = request.event.json()["chatMessage"]
             self.take(message["id"], message["status"])
-        except Exception:
-            self.report()
+        except Exception as error:
+            self.report(error)
 
-    def report(self):
-        logging.getLogger("shop").exception("could not handle it")
+    def report(self, error):
+        logging.getLogger("shop").error("could not handle it", exc_info=error)
 
 
 class TestPrintsWhatItSwallows(TestSwallowsWhatPeopleWrite):
     """The same, but it prints the error."""
 
-    def report(self):
-        traceback.print_exc()
+    def report(self, error):
+        traceback.print_exception(error)
 
 
 class TestExpectsTexts(Shop):
@@ -91,7 +91,7 @@ class TestExpectsTexts(Shop):
         try:
             message["text"]["body"].strip()
         except Exception:
-            logging.getLogger("shop").exception("could not handle it")
+            logging.getLogger("shop").error("could not handle it", exc_info=True)
 
 
 class TestIgnoresWhatPeopleWrite(Shop):
