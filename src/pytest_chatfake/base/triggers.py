@@ -42,7 +42,7 @@ class Trigger(Record):
         self._arguments = [*arguments, *shown_arguments(**named)]
         self._matched = 0
         self._is_removed = False
-        self._was_cut_short = False  # a barrier came before all the attempts that it waited for
+        self._was_cut_short = False  # a barrier came before the attempts or the call it waited for
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         times = where.get("times", self._usual_times)
@@ -88,6 +88,9 @@ class Trigger(Record):
 
     def _take_back(self) -> None:
         self.fired -= 1  # it had no effect
+
+    def _cut_short(self) -> None:
+        self._was_cut_short = True
 
 
 def verb_of(kind: type[Trigger]) -> str:

@@ -250,7 +250,7 @@ class Account:
         return [self._arrival(delivered, message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
-        # The phone is online again (§3 rule 2).
+        # The person can be reached again (§3 rule 2).
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
@@ -318,7 +318,7 @@ class Account:
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         return (LedgerEntry("release", message.held, now, message),) if message.held else ()
 
-    def shown(self, message: MessageState, status: str, now: int) -> Fact:
+    def synthetic(self, message: MessageState, status: str, now: int) -> Fact:
         """Return the fact for an event with any status, whatever the message's state.
 
         A moment that the message does not have yet is ``now``: a receiver that needs

@@ -166,5 +166,5 @@ class People(dict[str, PersonRecord]):
 
 
 def _is_scripted(message: MessageState) -> bool:
-    # The script decides when the message arrives and is read; people leave it alone.
+    # As long as an arrival is pending, the script decides when the message arrives and is read.
     return any((message.script or {}).values())

@@ -65,7 +65,7 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """The message reaches a phone that is online again (§3 rule 2)."""
+    """The message reaches a person who can be reached again (§3 rule 2)."""
 
     message: MessageState
 

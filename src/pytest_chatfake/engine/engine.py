@@ -2,21 +2,23 @@
 
 Theory of operation
 -------------------
-*One path.* Whatever changes the account is a verb: :meth:`Engine.perform` runs due work, lets the
-account decide, writes the webhooks, applies the facts and queues the webhooks; then it does the
-same for what people do in response. Async mode adds all this as a step to the plan, which an
-``await`` performs. In the end, the queue is attempted.
+*One path.* Whatever changes the account is a verb, or a drop that is due: :meth:`Engine.perform`
+runs due work, lets the account decide, writes the webhooks, applies the facts and queues the
+webhooks; then it does the same for what people do in response. Async mode adds all this as a step
+to the plan, which an ``await`` performs. In the end, the queue is attempted.
 
 *The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no thread sees half a
-verb. It is not held while the user's code runs, because that may call the fake again.
+verb. It is not held while the user's code runs, because that may call the fake again: around a
+callback it is released, and the verb is decided again afterwards.
 
 *Inside.* The user's code runs in three kinds of :mod:`scope <.scopes>`: a receiver, a route, or a
-*callback* from the configuration. Inside, verbs act at once, but no webhook is attempted; it waits
-for the end of the attempt or the test's next call. A callback runs in the middle of a verb, so it
-can't call verbs.
+*callback* (``price=``, ``extra=``, ``outbound=``, a predicate). Inside, verbs act at once, but no
+webhook is attempted; it waits for the end of the attempt or the test's next call. A callback runs
+in the middle of a verb or a step, so it can't call verbs.
 
 *Who calls* is only known from the scope. A thread that an app has started has none, and nor has a
-server's task in the test's own loop; while a thread drains, a call from it counts as the app's.
+server's task in the test's own loop. So while webhooks are attempted, any other thread counts as
+the app's, and so does the draining thread itself if an attempt goes to a URL.
 
 *Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
 use of the fake if another library has moved time.
@@ -78,7 +80,16 @@ class Engine:
     """The engine of one fake.
 
     Attributes:
+        settings: Its settings.
+        mode: That of the settings.
         seed: The default seed of random draws.
+        time: The time that the code under test sees.
+        core: What the parts of the fake share, with the state.
+        drain: Makes attempts.
+        executor: Executes verbs and due work; the lock is held.
+        due_runner: Moves time from one due moment to the next.
+        plan: The pending steps; empty in sync mode.
+        performer: Performs them.
     """
 
     def __init__(self, settings: Settings, portal: Portal) -> None:
@@ -329,7 +340,7 @@ class Engine:
         if self.mode == "sync" and not apart:
             self.drain.attempt()
             return
-        # Whatever can be ended is, once its own time is up.
+        # By then, the watchdog has ended each attempt that can be ended.
         limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
         late = TimeoutError(
             f"the webhooks of an API call were not handled before its response, within {limit:g} "
@@ -370,16 +381,16 @@ class Engine:
         self.core.raise_errors()
 
     def settle_before_read(self) -> None:
-        """Do the same as :meth:`ensure_readable`; in sync mode, attempt queued webhooks first."""
+        """Do the same as :meth:`ensure_readable`; in sync mode, then pass a barrier."""
         self.ensure_readable()
-        self._run(self._flush())
+        self._run(self._pass_barrier())
 
     def last_attempt_of(self, request: Record) -> Attempt | None:
         """Return the last attempt that an API request has caused so far, if any."""
         effects = self.state.history.effects_of(request)
         return next((effect for effect in reversed(effects) if isinstance(effect, Attempt)), None)
 
-    def _flush(self) -> Iterator[None]:
+    def _pass_barrier(self) -> Iterator[None]:
         yield
         if self.mode == "sync" and not self.core.is_inside():
             yield from self.drain.barrier()

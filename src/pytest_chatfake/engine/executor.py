@@ -73,7 +73,7 @@ class Executor:
 
     Attributes:
         core: What the parts of the fake share.
-        fields_of: The ``extra=`` function, if there is one.
+        fields_of: Asks the ``extra=`` function, if there is one.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
         ignored: The types of verbs that do nothing.
@@ -85,7 +85,7 @@ class Executor:
         self.move: ClockRecord | None = None
         self.ignored: tuple[type[Verb], ...] = ()
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
-            "attempt": self._attempt,
+            "attempt": self._queue_attempt,
             "drop": self._drop,
         }
 
@@ -135,10 +135,11 @@ class Executor:
         now: int,
         errors: list[Exception] | None = None,
     ) -> tuple[list[Fact], list[Event]]:
-        # All facts of a verb show the same status, so extra= is called once. While it runs, the
-        # lock is released and another thread may change the account, so the verb is decided again
-        # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
-        # error of extra= is only collected, and one of outbound= is left to the attempt.
+        # All facts of a verb show the same status, so extra= is called once for it. While it runs,
+        # the lock is released and another thread may change the account, so the verb is decided
+        # again afterwards, and may lead to another status then; the same goes for outbound=. A
+        # consequence (with `errors`) must happen, so an error of extra= is only collected, and one
+        # of outbound= is left to the attempt.
         fields, asked = "", None
         try:
             while True:
@@ -240,7 +241,7 @@ class Executor:
         self._apply_fact(state, fact, state.history.add(DropRecord(message, at), cause))
         self._show(state, [fact])
 
-    def _attempt(self, at: int, attempt: Attempt) -> None:
+    def _queue_attempt(self, at: int, attempt: Attempt) -> None:
         self.core.state.queue.take_due(at, attempt)
 
     # Records

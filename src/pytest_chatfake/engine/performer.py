@@ -8,9 +8,10 @@ where the resulting events are attempted. Sync mode runs the same generator at o
 
 *One performs.* The task that awaits first performs every pending step, including those of other
 tasks, in the order in which they were added: change state, attempt, go on. Another task that awaits
-meanwhile has to wait. It continues as soon as no step about its own message is left; if the first
-task stops early, the waiting task performs the rest itself. If a waiting task is cancelled, the
-steps about its message are dropped; of those about no message, such as ``top_up()``, only its own.
+meanwhile goes on at once if no step about its message is left; otherwise it waits until the first
+task has performed the whole plan or, if that stops early, performs the rest itself. If a waiting
+task is cancelled, the steps about its message are dropped; of those about no message, such as
+``top_up()``, only its own.
 
 *Inside.* Code inside an attempt or a response, such as a receiver that calls back, would wait for
 itself. So its verbs act at once, and its ``await`` returns at once.
@@ -71,8 +72,8 @@ class Performer:
     async def perform(self, message: object = None) -> None:
         """Perform the pending steps, one after another.
 
-        If another task is already performing, wait until it has performed the steps about
-        ``message``; None: wait for all steps.
+        If another task is already performing, wait for it, unless no step about ``message`` is
+        left; None: wait in any case.
         """
         plan = self.refuse_sync()
         if self._core.is_inside():  # verbs acted at once

@@ -43,14 +43,14 @@ class Plan:
     def __init__(self) -> None:
         self._steps: deque[PlannedStep] = deque()
         self.unawaited: dict[object, PlannedStep] = {}
-        self._refused: dict[int, str] = {}
+        self._refused: dict[object, str] = {}  # why, by subject
         self.current: PlannedStep | None = None
 
     def __bool__(self) -> bool:
         return bool(self._steps)
 
     def enqueue(self, step: PlannedStep) -> None:
-        self._refused.pop(id(step.subject), None)
+        self._refused.pop(step.subject, None)
         step = step._replace(task=running_task())
         self._steps.append(step)
         if callable(step.subject):
@@ -98,7 +98,7 @@ class Plan:
     def _refuse(self, step: PlannedStep, awaited: Sequence[object], why: str) -> None:
         self.unawaited.pop(step.subject, None)
         if step.subject is not None and not any(step.subject is other for other in awaited):
-            self._refused.setdefault(id(step.subject), f"{step.what} at {step.line} {why}")
+            self._refused.setdefault(step.subject, f"{step.what} at {step.line} {why}")
 
     def drop_chain(self, subject: object, task: object = None) -> None:
         """Forget a task's steps about ``subject``, because their ``await`` was cancelled.
@@ -115,7 +115,7 @@ class Plan:
 
     def refuse_dropped(self, subject: object) -> None:
         """Raise a NotAwaited for a failed or dropped chain, unless it has a new step since."""
-        if (text := self._refused.pop(id(subject), None)) is not None:
+        if (text := self._refused.pop(subject, None)) is not None:
             raise NotAwaited(text)
 
     def refuse_reading(self, *, own: bool) -> None:

@@ -1,4 +1,4 @@
-"""Process time: the time that the code under test sees, and the only way to move it.
+"""Process time: the time that the code under test sees, and the fake's only way to move it.
 
 time-machine keeps a stack of travellers, and only the top one can be moved. It may be the fake's
 own, another plugin's or the test's, and it may have changed since the last look; so it is looked up
@@ -60,7 +60,7 @@ class Travel:
 
         if _freezegun_is_active():
             raise ClockError(
-                "freezegun is active, but an exploration must reset time for every world. "
+                "freezegun is active, but every run of the body must begin at the same moment. "
                 "Stop freezegun first, or freeze time inside the body."
             )
         self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
@@ -96,7 +96,7 @@ class Travel:
 
 
 class ProcessTime:
-    """The time that every ``time.time()`` of the process sees, and the only way to move it.
+    """The time that every ``time.time()`` of the process sees, and the fake's only way to move it.
 
     If other libraries move time, process time follows; a travel is only started to move time. A
     move stops and shifts the traveller on top of time-machine's stack, because that one sets the

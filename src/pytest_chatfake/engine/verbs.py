@@ -87,7 +87,7 @@ class Emit(OtherVerb):
         state.account.check_current(message)
         fields = "" if executor.fields_of is None else executor.fields_of(message, status)
         while True:
-            fact = state.account.shown(message, status, now)
+            fact = state.account.synthetic(message, status, now)
             event = outbox.write_synthetic(fact, fields, status, self.edit, self.type, line)
             if not outbox.ask_outbound([event]):
                 break

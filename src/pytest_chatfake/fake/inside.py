@@ -177,7 +177,6 @@ class Inside:
 
     def reserve(self, endpoint: Endpoint, event_type: str) -> None:
         """Let an endpoint get events of this type, unsigned; nothing else, and no other does."""
-        endpoint.events, endpoint._signer = frozenset([event_type]), None
         self._engine.outbox.endpoints.reserve(event_type, endpoint)
 
     @property

@@ -1,10 +1,10 @@
 """Attempts to post an event to an endpoint, with their results.
 
-An :class:`Attempt` is created when its event is emitted, and stays the same object until the test
-reads its result. It is *queued* until it is its turn, and ``_wait`` says what it waits for. It
-*begins* when the drain makes it, and is part of the history from then on. It has
-*ended* when its response is known. A retry is another attempt, and so is a repeat that a fault
-causes.
+An :class:`Attempt` stays the same object from the queue until the test reads its result. It is
+*queued* until it is its turn, and ``_wait`` says what it waits for. It *begins* when the drain
+makes it, and is part of the history from then on. It has *ended* when its response is known. An
+attempt that a fault loses begins and ends as well, although no request is made. A retry is another
+attempt, and so is a repeat that a fault causes.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ class Attempt(Record):
 
     @property
     def _changes(self) -> list[Changed]:
-        return [decision for decision in self._decisions if isinstance(decision, Changed)]
+        decided = self._decisions
+        return [each for each in decided if isinstance(each, Changed)] if decided else []
 
     @property
     def _is_changed(self) -> bool:
@@ -193,7 +194,8 @@ class Attempt(Record):
         self._marks += (decision.mark,)
 
     def _again(self, retried: int) -> Attempt:
-        # The next attempt if this one fails: the same bytes.
+        # The next attempt if this one fails. Changes of the event stay; what else faults did was
+        # for this attempt alone.
         return Attempt(
             self.event,
             self.endpoint,
@@ -230,8 +232,8 @@ class Post:
         is_twin: Whether it is one of two attempts of an event that a fault makes at the same time.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
-        is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
-            raised.
+        is_posted: Whether the request was ready to be posted: neither the signer nor the function
+            of ``tamper()`` raised.
         is_late: Whether its response was not complete in time.
         outcome: The app's response or error; None until it is known.
     """

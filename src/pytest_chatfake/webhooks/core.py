@@ -35,7 +35,7 @@ class Core(Generic[_State]):
         scopes: Which of the user's code is running, inside an attempt, a response or a callback.
         block: The block of the test that holds back whatever is queued; None outside such a block.
         depth: The length of the chain of attempts that has led here, each of which caused an event.
-        closed: Whether the test is over, or was interrupted.
+        closed: Whether the fake was closed, or interrupted.
         interrupt: The name of the interrupt that closed the fake; else empty.
     """
 
@@ -58,7 +58,7 @@ class Core(Generic[_State]):
         return bool(self.scopes.current())
 
     def call_back(self, function: str, returns: str, call: Callable[[], _T]) -> _T:
-        """Call a function from the configuration; release the lock meanwhile, which is held once.
+        """Call a function of the test that may only read; release the lock, which is held once.
 
         The function may ask for the balance over HTTP, and another thread has to respond to that.
 
@@ -79,7 +79,7 @@ class Core(Generic[_State]):
             self.scopes.end(callback)
 
     def raise_errors(self) -> None:
-        """Raise the first of the state's errors, unless the caller is part of an attempt."""
+        """Raise the first of the state's errors and forget the others; not inside an attempt."""
         errors = self.state.errors
         if not errors or self.is_inside():
             return

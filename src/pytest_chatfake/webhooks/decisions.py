@@ -45,7 +45,7 @@ NOTHING: Final = Meaning()
 
 
 class Pause(NamedTuple):
-    """Time passes; ``length`` in nanoseconds.
+    """Time passes; ``length`` in nanoseconds. The queue makes it an :class:`Until`.
 
     ``moves_clock`` says whether ``settle()`` moves the clock that far.
     """

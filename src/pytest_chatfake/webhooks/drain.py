@@ -11,13 +11,13 @@ made now, it *begins*: it is added to the history and gets a :class:`.Post`, whi
 ``concurrently()`` block put them together, if a fault repeats an attempt at once (its *twin*), or
 if attempts of earlier events have waited for this one (its *partners*).
 
-*No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
-drains; everybody else adds to the queue, which the draining one checks again before it stops. The
-test's own thread waits for another one that drains. Other threads don't, because an attempt may be
-waiting for them.
+*The fake's lock is not held* meanwhile, because a receiver may call back. Only one thread or task
+at a time drains, the one that holds the drain lock; everybody else adds to the queue, which the
+draining one checks again before it stops. The test's own thread waits for another one that drains.
+Other threads don't, because an attempt may be waiting for them.
 
 *Ends.* A response may be late, a fault may have ended the attempt, or a crash may have stopped the
-app, which is then made anew. ``_result_of`` and ``_got`` decide which of these counts.
+app, which is then made anew. ``_conclude`` and ``_apply_failure`` decide which of these counts.
 
 *Errors.* An in-process app's error is raised in the test once the event's other endpoints and its
 repeats had their turn; the rest of the queue stays. A cancellation or an interrupt is raised at
@@ -41,7 +41,6 @@ from ..base.forks import new_lock
 from ..base.history import Record
 from ..base.marks import Mark
 from ..domain.instants import SECOND
-from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import Attempt, Post
@@ -61,7 +60,7 @@ from .decisions import (
     Twice,
     Wait,
 )
-from .endpoints import Endpoint, WebhookRequest
+from .endpoints import WebhookRequest
 from .events import Event
 from .fake_state import FakeState
 from .faults import Concurrently, Disabled, DuringCall
@@ -117,7 +116,7 @@ class Drain:
         """Whether an awaited attempt may be a call in a thread, which holds cancellations back."""
         return self._core.state.outbox.endpoints.threaded
 
-    # Turns: one thread or task drains the queue
+    # Draining: by one thread or task at a time
 
     def attempt(self) -> None:
         """Attempt what is ready, in order, unless another thread is doing so; for plain code."""
@@ -134,7 +133,7 @@ class Drain:
                     self._end(posts, await self._poster.post(posts, plain=False))
 
     def __enter__(self) -> None:
-        # A turn, for which the drain lock was acquired.
+        # The caller has acquired the drain lock.
         self.thread = threading.get_ident()
         self.log.begin()
 
@@ -181,10 +180,11 @@ class Drain:
                 return []
             self._state, ready = state, state.queue.ready
             if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
+                # An event that is ready may be one that the fault wants during this very call.
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
                     stays = attempt._was_asked or attempt._wait or attempt.event in caused
-                    if not (stays or self._is_next(attempt, in_batch=False)):
+                    if not (stays or self._ask_faults(attempt, in_batch=False)):
                         ready.remove(attempt)
             return state.queue.take_for(call)
 
@@ -259,47 +259,44 @@ class Drain:
         for attempt in batch:
             attempt._wait = None
             if attempt._is_wanted:
-                to_make += self._decided(attempt, len(batch) > 1)
+                to_make += self._prepare(attempt, len(batch) > 1)
         posts = [*map(self._begin, to_make)]
         if len(posts) > 1:
             self._begin_batch(posts, together)
         return posts
 
-    def _decided(self, attempt: Attempt, in_batch: bool) -> Sequence[Attempt]:
-        # The attempts to make now in place of one that was ready.
-        if attempt.endpoint.disabled:
+    def _prepare(self, attempt: Attempt, in_batch: bool) -> Sequence[Attempt]:
+        # Returns the attempts to make now in place of one that was ready.
+        if attempt.endpoint.disabled:  # perhaps since faults have decided about the attempt
             attempt._decisions, attempt._marks = (Disabled(attempt.endpoint)._decide(attempt),), ()
             return (attempt,)
-        if not self._is_next(attempt, in_batch):
+        if not self._ask_faults(attempt, in_batch):
             return ()
         batch = [attempt]
         for twice in attempt._decisions:
             if isinstance(twice, Twice):
-                batch += self._repeated(attempt, twice, in_batch)
+                batch += self._repeat(attempt, twice, in_batch)
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
         partners = self._state.queue.take_partners()
         for partner in partners:
             for twice in partner._decisions:
                 if isinstance(twice, Twice):
-                    self._repeated(partner, twice, in_batch=False)  # all of which wait
+                    self._repeat(partner, twice, in_batch=False)  # all of which wait
         return [*partners, *batch]
 
-    def _is_next(self, attempt: Attempt, in_batch: bool) -> bool:
-        # Whether to make an attempt that is ready, of which the faults are asked once.
+    def _ask_faults(self, attempt: Attempt, in_batch: bool) -> bool:
+        # Returns whether to make an attempt now; the faults are asked about it once. Decisions that
+        # combine with others come first, then the first of the other ones, unless the attempt is in
+        # one of the test's batches.
         if self.observer is not None:
             self.observer.begins(attempt)
         if attempt._was_asked:
             return True
         attempt._was_asked = True
-        return self._ask_faults(attempt, in_batch)
-
-    def _ask_faults(self, attempt: Attempt, in_batch: bool) -> bool:
-        # Decisions that combine with others come first, then the first of the other ones, unless
-        # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
         for fault in self._state.faults:
-            decision = fault._asked(attempt)
+            decision = fault._ask(attempt)
             if decision is None or not (decision.combines or (chosen is None and not in_batch)):
                 continue
             fault._fire()
@@ -316,22 +313,20 @@ class Drain:
         # Returns whether to make the attempt now. A failure is marked once it has happened, and so
         # are attempts that are made at the same time.
         attempt._decisions += (decision,)
-        match decision:
-            case Changed():
-                attempt._marks += (decision.mark,)
-            case Hold(wait=wait):
-                if isinstance(wait, Pause) and decision.mark not in attempt.event._marks:
-                    attempt.event._marks += (decision.mark,)
-                if not (isinstance(wait, Turn) and wait.together):
-                    attempt._marks += (decision.mark,)
-                self._state.queue.wait(attempt, wait)
-                return False
-            case _:
-                pass
-        return True
+        if isinstance(decision, Changed):
+            attempt._marks += (decision.mark,)
+        if not isinstance(decision, Hold):
+            return True
+        event, wait = attempt.event, decision.wait
+        if isinstance(wait, Pause) and decision.mark not in event._marks:
+            event._marks += (decision.mark,)  # its attempt comes much later in the timeline
+        if not (isinstance(wait, Turn) and wait.together):
+            attempt._marks += (decision.mark,)
+        self._state.queue.wait(attempt, wait)
+        return False
 
-    def _repeated(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
-        # The repeat of an attempt that is made now, if it is made with it; else it is queued.
+    def _repeat(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
+        # Returns the repeat of an attempt that is made now, if it is made with it; else queues it.
         self._state.queue.awaits_retries = True
         repeat, wait = attempt._repeated(twice), twice.wait
         attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
@@ -416,9 +411,9 @@ class Drain:
     def _record(self, post: Post) -> BaseException | None:
         # Returns the interrupt that ended it, if one did.
         attempt, endpoint, state = post.attempt, post.attempt.endpoint, self._state
-        response, error = self._result_of(post)
+        response, error = self._conclude(post)
         with self._core.lock:
-            attempt._response = got = self._got(post, response)
+            attempt._response = got = self._apply_failure(post, response)
             meaning = attempt._meaning
             state.outbox.attempts.append(attempt)
             if not meaning.uncounted:
@@ -437,8 +432,9 @@ class Drain:
             attempt._post = None
         return interrupt
 
-    def _got(self, post: Post, response: Response) -> Response:
-        # The response as the service gets it. A failure that a fault wants has happened now.
+    def _apply_failure(self, post: Post, response: Response) -> Response:
+        # Marks a failure that a fault wants, because it has happened now. Returns the response as
+        # the service gets it.
         attempt = post.attempt
         for decision in attempt._decisions:
             if isinstance(decision, Call) and not (post.attendant and post.attendant.effect):
@@ -482,23 +478,25 @@ class Drain:
 
     def _surface(self, post: Post, error: BaseException) -> BaseException | None:
         # Keeps an app's error for the test; returns an interrupt, which is raised at once.
+        # What the app did not raise itself is raised in any case: an error of the test's signer or,
+        # once a crash has stopped the app, of restart=, or one that says why the crash is none.
         attempt, endpoint = post.attempt, post.attempt.endpoint
-        if post.is_posted and not endpoint._surfaces(error):
+        was_stopped = post.attendant is not None and post.attendant.stopped is not None
+        if post.is_posted and not was_stopped and not endpoint._surfaces(error):
             return None
         if attempt._meaning.uncounted and isinstance(error, Exception):
             return None  # the check that made the attempt reports it
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        # A stopped app was called, even if it was restart= that raised.
-        was_called = post.is_posted or (post.attendant and post.attendant.stopped)
-        raised = f"by {endpoint._shown} on" if was_called else f"before {endpoint._shown} got"
+        raised = f"by {endpoint._shown} on" if post.is_posted else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
         self._raised = error if self._raised is None else self._raised
         return None
 
-    def _result_of(self, post: Post) -> tuple[Response, BaseException | None]:
-        # The response, and the error of the app or of what else ended the attempt.
+    def _conclude(self, post: Post) -> tuple[Response, BaseException | None]:
+        # Returns the response, and the error of the app or of what else ended the attempt. Has a
+        # stopped app made anew.
         outcome, endpoint, error = post.outcome, post.attempt.endpoint, None
         if isinstance(outcome, Response):
             response = outcome
@@ -509,23 +507,8 @@ class Drain:
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:
-            # A stopped app is replaced; if that fails, its error is the attempt's.
-            failed = self._restart(endpoint, post.attendant.effect)
-            error = error if failed is None else failed
-            post.is_posted = error is None  # False: the error is raised in the test in any case
+            try:
+                endpoint._make_anew(post.attendant.effect)
+            except Exception as failed:
+                error = failed
         return response, error
-
-    def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
-        # Returns the error, if any.
-        endpoint._stopped = stopped
-        if has_broken_transaction():
-            return ChatFakeError(
-                f"the app {stopped} inside a transaction that it shares with the test: expected "
-                f"one that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
-                f"django_db(transaction=True)"
-            )
-        try:
-            endpoint._make_anew()
-        except Exception as error:
-            return error
-        return None

@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 
 from ..base.arguments import check_list, unexpected
 from ..base.calling_line import Line, calling_line
+from ..base.errors import ChatFakeError
 from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
+from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.targets import Target
 from ..transport.client.url import checked_path
 from .core import Core
@@ -104,7 +106,15 @@ class Endpoint:
         judged = self._is_test_function and isinstance(error, AssertionError)
         return self.raise_exceptions and (judged or not self._retries)
 
-    def _make_anew(self) -> None:
+    def _make_anew(self, stopped: str) -> None:
+        # Replaces an app that was stopped, with how it was: "crashed at ...".
+        self._stopped = stopped
+        if has_broken_transaction():
+            raise ChatFakeError(
+                f"the app {stopped} inside a transaction that it shares with the test: expected "
+                f"one that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
+                f"django_db(transaction=True)"
+            )
         if self._restart is not None:
             app: Any = self._restart()
             if not callable(app):
@@ -217,7 +227,8 @@ class Endpoints:
         return known[event_type]
 
     def reserve(self, event_type: str, endpoint: Endpoint) -> None:
-        """Let an endpoint alone get the events of a type."""
+        """Let an endpoint get the events of a type, unsigned; nothing else, and no other does."""
+        endpoint.events, endpoint._signer = frozenset([event_type]), None
         self._reserved[event_type] = endpoint
         self._listening = {}
 

@@ -73,10 +73,10 @@ class Fault(Trigger, ABC):
             return value.id or "a message"  # it has no id before it is sent
         return value._shown if name == "endpoint" else value
 
-    def _asked(self, attempt: Attempt) -> Decision | None:
-        # Counts a first attempt; returns the decision if it is one that should fire.
-        is_asked = not self._is_removed and self._concerns(attempt) and self._should_fire()
-        return self._decide(attempt) if is_asked else None
+    def _ask(self, attempt: Attempt) -> Decision | None:
+        # Counts a first attempt that matches; returns the decision if the fault should fire now.
+        fires = not self._is_removed and self._concerns(attempt) and self._should_fire()
+        return self._decide(attempt) if fires else None
 
     def _concerns(self, attempt: Attempt) -> bool:
         event = attempt.event
@@ -342,7 +342,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", None) or repr(function)
 
 
-#: All kinds, in the order in which reports list them.
+#: All kinds but forgeries, in the order in which reports list them.
 FAULTS: Final[tuple[type[Fault], ...]] = (
     Duplicate,
     Lose,

@@ -116,7 +116,7 @@ class ErrorLog:
                 return error
         if self._maker and status >= 500:
             self._unexplained = attempt
-        return printed_error(printed)
+        return printed_error(printed) if printed else None
 
     def open_attempts(self) -> list[Attempt]:
         return [scope for scope in [*self._core.scopes.open] if isinstance(scope, Attempt)]
@@ -124,8 +124,10 @@ class ErrorLog:
     def note(self, level: int, error: LoggedError, *, is_late: bool) -> bool:
         """Note an exception if the running code is part of an attempt, or was started by one.
 
+        In a route or a callback, which are the test's own, it is not noted.
+
         Returns:
-            Whether it is.
+            Whether the code belongs to this fake.
         """
         scopes = self._core.scopes
         inside = scopes.current()[-1:]

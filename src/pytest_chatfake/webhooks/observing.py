@@ -33,7 +33,7 @@ class Observer(Protocol):
         ...
 
     def begins(self, attempt: Attempt) -> None:
-        """Called when it is an attempt's turn, before the faults are asked."""
+        """Called before the faults are asked about an attempt, and at its turn if that is later."""
         ...
 
     def ended(self, attempt: Attempt, response: Response) -> None:

@@ -1,8 +1,8 @@
 """The outbox: writes, records and queues events. It sends nothing.
 
 All this happens under the fake's lock, in the middle of a verb. An event is written before the
-change that it reports, because an ``extra=`` function may fail, and emitted after the change.
-Later, the :class:`.Drain` takes it from the queue and attempts it without the lock.
+change that it reports, because an ``outbound=`` function may refuse its body, and emitted after the
+change. Later, the :class:`.Drain` takes it from the queue and attempts it without the lock.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Outbox:
     # Writing
 
     def later(self, now: int) -> int:
-        """Return the moment to show in the next events: a tick after the last ones."""
+        """Return the present, which the next events show a tick after the last ones, or later."""
         return Moment.of(now, max(now, self._last + self._tick)) if self._tick else now
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:

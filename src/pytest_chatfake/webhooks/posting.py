@@ -51,7 +51,8 @@ class Poster:
             plain: Whether the caller is plain code, which can't await.
 
         Returns:
-            A coroutine, whose result is what ended them early, if anything did.
+            A coroutine, whose result is an error that ended them from outside, such as one of
+            another plugin's hook; what their targets raise is their outcome.
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)
@@ -145,6 +146,7 @@ def _write(post: Post) -> None:
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
+    # Fields of the body that another signer has made are written into what the own one would post.
     if own and signature and request._unsigned is None and signature.fields:
         request.body = forged_body(own, request, signature)
 

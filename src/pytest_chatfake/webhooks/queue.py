@@ -42,11 +42,13 @@ _Waiting: TypeAlias = tuple[int, int, Attempt]
 class Queue:
     """The attempts of a fake that are still to be made.
 
+    Whoever changes it holds the fake's lock; some methods take it themselves.
+
     Attributes:
         ready: The attempts to make next, in order.
         awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
-            refused. It does so once a fault has changed when attempts are made, because the app may
-            have refused them for that reason.
+            refused. It does so once a fault has changed when attempts are made or how one ended, or
+            an API call, because the app may have refused them for that reason.
     """
 
     def __init__(self, core: Core[Any], schedule: Schedule) -> None:
@@ -89,16 +91,16 @@ class Queue:
             due: When it is due, in nanoseconds since the epoch.
             moves_clock: Whether ``settle()`` moves the clock to that moment.
         """
-        with self._core.lock:
-            if attempt._is_wanted:
-                attempt._wait = Until(due, moves_clock)
-                self._schedule.add(due, "attempt", attempt)
-                self._moves_clock = self._moves_clock or moves_clock
+        if attempt._is_wanted:
+            attempt._wait = Until(due, moves_clock)
+            self._schedule.add(due, "attempt", attempt)
+            self._moves_clock = self._moves_clock or moves_clock
 
     def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue an attempt that was scheduled for ``due``."""
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
+        attempt._wait = None
         self.add([attempt])
 
     def retry_next(self, retry: Attempt) -> None:
@@ -114,7 +116,7 @@ class Queue:
     # Other attempts
 
     def note_made(self) -> None:
-        """Count an attempt that was made; the one whose turn it is now is next."""
+        """Count an attempt that was made, or lost; the one whose turn it is now is next."""
         self._made += 1
         for place, (turn, _, attempt) in enumerate(self._waiting):
             if turn > self._made:
@@ -158,19 +160,19 @@ class Queue:
     # Barriers
 
     def release(self) -> bool:
-        """Let a barrier end what waits for other attempts or, if there is nothing, for it.
+        """Let a barrier end what waits for attempts or calls or, if there is nothing, for it.
 
         Returns:
             Whether there was anything.
         """
-        with self._core.lock:  # another thread may be at it
+        with self._core.lock:
             turns, failed = list[_Waiting](), list[_Waiting]()
             for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
                 wait = entry[2]._wait
                 if not isinstance(wait, Turn | AtCall):
                     failed.append(entry)
                 elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
-                    wait.fault._was_cut_short = True
+                    wait.fault._cut_short()
                     turns.append(entry)
             turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
             if released := turns or failed:
@@ -224,9 +226,9 @@ class Queue:
                 self.let_go(attempt for (attempt,) in self.held(block))
 
     def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
-        event = Held(block)
+        held = Held(block)
         for attempt in attempts:
-            attempt._wait = event if attempt._wait is None else replace(event, then=attempt._wait)
+            attempt._wait = held if attempt._wait is None else replace(held, then=attempt._wait)
             self._put(_HELD, attempt)
 
     # Leaving
@@ -241,7 +243,7 @@ class Queue:
 
     @property
     def delayed(self) -> list[Attempt]:
-        """What a fault has delayed, except by ``delay()``."""
+        """What waits because of a fault, except ``delay()``, or is repeated at a barrier."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
         waiting.sort(key=itemgetter(1))  # in the order of their coming
         scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
@@ -258,6 +260,6 @@ def _delivery(attempt: Attempt) -> tuple[Event, Endpoint, int]:
 
 def is_late_duplicate(attempt: Attempt) -> bool:
     """Return whether an attempt is a duplicate to which ``settle()`` moves the clock."""
-    # Of those in the schedule to which it does, the others are retries.
+    # It moves the clock to retries as well, whose numbers are higher.
     wait = attempt._wait
     return isinstance(wait, Until) and wait.moves_clock and attempt.number == 1
