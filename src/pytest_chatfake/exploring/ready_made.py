@@ -122,6 +122,10 @@ class ReadyMade:
 Tests = TypeVar("Tests", bound=ReadyMade)
 
 
+#: A user's methods, each with its parameters and a hint.
+Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
+
+
 class Run(Generic[Tests]):
     """The explorations of one ready-made test.
 
@@ -136,7 +140,7 @@ class Run(Generic[Tests]):
         parameters: The methods that a user may write, with their parameters and a hint.
     """
 
-    parameters: ClassVar[Sequence[tuple[str, Sequence[str], str]]]
+    parameters: ClassVar[Parameters]
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import pytest
 
@@ -27,6 +27,7 @@ from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
     Ending,
+    Parameters,
     ReadyMade,
     Run,
     check_expected,
@@ -234,7 +235,7 @@ class _Known(NamedTuple):
 class _SendRun(Run[SendTests]):
     """The explorations of one ready-made test."""
 
-    parameters = (
+    parameters: ClassVar[Parameters] = (
         ("connect", ("chat_fake",), "fixtures may follow"),
         ("restart", ("chat_fake",), "fixtures are parameters of connect()"),
         ("send", ("chat_fake",), "fixtures are parameters of connect()"),

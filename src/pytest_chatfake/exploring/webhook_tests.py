@@ -38,6 +38,7 @@ from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
     Ending,
+    Parameters,
     ReadyMade,
     Run,
     check_expected,
@@ -459,7 +460,7 @@ class WebhookTests(ReadyMade):
 class _WebhookRun(Run[WebhookTests]):
     """The explorations of one ready-made test."""
 
-    parameters = (
+    parameters: ClassVar[Parameters] = (
         ("connect", ("chat_fake",), "fixtures may follow"),
         ("scenario", ("chat_fake",), "fixtures are parameters of connect()"),
         ("expected", ("chat_fake",), "connect() can set what it needs, as in self.app = ..."),
