@@ -229,19 +229,19 @@ class _Case:
 
     async def _try(self, what: str, forged: Forged) -> tuple[Attempt, Forgery, str]:
         # Return how the forgery got through, or nothing.
-        before = self._snapshot
+        before = self._value
         made, forgery = await self._attempt(what, forged)
         await self._take_snapshot()
-        change = f"the snapshot changed from {cited(before)} to {cited(self._snapshot)}"
+        change = f"the snapshot changed from {cited(before)} to {cited(self._value)}"
         repeats = 0
         # An app may still be working on the genuine event in the background. A forgery that has
         # an effect has it every time, because each one has a new id.
-        while self._snapshot != before and _is_refused(made, forged) and repeats < _REPEATS:
-            before, repeats = self._snapshot, repeats + 1
+        while self._value != before and _is_refused(made, forged) and repeats < _REPEATS:
+            before, repeats = self._value, repeats + 1
             made, forgery = await self._attempt(what, forged)
             await self._take_snapshot()
         flaw = "" if _is_refused(made, forged) else f"{made._end}, expected 400 to 499"
-        if self._snapshot != before:
+        if self._value != before:
             flaw = f"{flaw or made._end}; {change}"
         elif repeats and not flaw:
             by_itself = (
@@ -336,7 +336,7 @@ class _Case:
         return attempt, forgery
 
     async def _take_snapshot(self) -> None:
-        self._snapshot = await taken(self._check._snapshot, self._engine)
+        self._value = await taken(self._check._snapshot, self._engine)
 
     def _leave_out(self, what: str) -> None:
         self._check.notes.append(redacted(f"left out: {what}, at {self._endpoint.label}"))
