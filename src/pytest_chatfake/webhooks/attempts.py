@@ -181,8 +181,7 @@ class Attempt(Record):
 
     @property
     def _changes(self) -> list[Changed]:
-        decided = self._decisions
-        return [each for each in decided if isinstance(each, Changed)] if decided else []
+        return [decision for decision in self._decisions if isinstance(decision, Changed)]
 
     @property
     def _is_changed(self) -> bool:

@@ -116,7 +116,7 @@ class ErrorLog:
                 return error
         if self._maker and status >= 500:
             self._unexplained = attempt
-        return printed_error(printed) if printed else None
+        return printed_error(printed)
 
     def open_attempts(self) -> list[Attempt]:
         return [scope for scope in [*self._core.scopes.open] if isinstance(scope, Attempt)]

@@ -206,7 +206,7 @@ class Outbox:
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        self._send(event, cause, (Mark("redeliver", "again", line),), is_again=True)
+        self._send(event, cause, (Mark("redeliver", "again", line),))
 
     def forge(self, attempt: Attempt) -> Iterator[None]:
         """Make an attempt with a new event id, regardless of faults and pauses; a step."""
@@ -238,17 +238,13 @@ class Outbox:
         return body.replace(f'"status":"{event.status}"'.encode(), f'"status":"{new}"'.encode())
 
     def _send(
-        self,
-        event: Event,
-        cause: Record | None = None,
-        marks: tuple[Mark, ...] = (),
-        *,
-        is_again: bool = False,
+        self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
     ) -> None:
         if not event._is_posted:
             return
+        depth, is_again = self._core.depth, cause is not None
         attempts = [
-            Attempt(event, endpoint, self._core.depth, 1, cause, marks, _was_asked=is_again)
+            Attempt(event, endpoint, depth, 1, cause, marks, _was_asked=is_again)
             for endpoint in self.endpoints.listening(event.type)
         ]
         if attempts:
