@@ -50,6 +50,9 @@ _NEVER_COMMITTED: Final = (
 #: A test's work in a world, with the fake and the snapshot, if there is one.
 Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
+#: A user's methods, each with its parameters and a hint.
+Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
+
 #: Returned at the end of a generator.
 END: Final = object()
 
@@ -122,10 +125,6 @@ class ReadyMade:
 Tests = TypeVar("Tests", bound=ReadyMade)
 
 
-#: A user's methods, each with its parameters and a hint.
-Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
-
-
 class Run(Generic[Tests]):
     """The explorations of one ready-made test.
 
@@ -137,7 +136,7 @@ class Run(Generic[Tests]):
         methods: The user's methods. If one of them is async, so are the explorations.
 
     Attributes:
-        parameters: The methods that a user may write, with their parameters and a hint.
+        parameters: The methods that a user may write.
     """
 
     parameters: ClassVar[Parameters]

@@ -213,8 +213,9 @@ class AccountApi:
         self._record(asked)
         method, path = asked.method, asked.path
         is_balance = asked._is_balance
-        routes = [] if is_balance else self._routes.matching(path, method)
+        routes: list[tuple[Route, dict[str, Any]]] = []
         if not is_balance:
+            routes = self._routes.matching(path, method)
             header = routes[0][0].idempotency_header if routes else None
             asked._takes_key = header is not None
             asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
