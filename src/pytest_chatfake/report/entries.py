@@ -112,14 +112,16 @@ def is_repeated(record: Record) -> bool:
 
 
 def is_odd(record: Record) -> bool:
-    return (
-        bool(record._marks)
-        or is_retry(record)
-        or has_failed(record)
-        or is_unused(record)
-        or is_overtaken(record)
-        or is_repeated(record)
-    )
+    match record:
+        case Attempt():
+            is_own = is_retry(record) or has_failed(record)
+        case ApiRequest():
+            is_own = has_failed(record) or is_overtaken(record) or is_repeated(record)
+        case Trigger():
+            is_own = is_unused(record)
+        case _:
+            is_own = False
+    return is_own or bool(record._marks)
 
 
 def fold_key(record: Record) -> Hashable:
