@@ -70,7 +70,7 @@ class Explanations:
         """Return a sentence for each reason, with the section or the setting behind it."""
         assert fact._rule is not None
         assert fact._message is not None
-        amounts = {
+        amounts: dict[str, Decimal] = {
             entry.kind: entry.amount
             for entry in self._trace.of(fact._message)
             if isinstance(entry, LedgerEntry)
