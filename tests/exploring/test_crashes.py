@@ -16,8 +16,9 @@ import pytest
 import trio
 
 from pytest_chatfake import ChatFakeError, explore
-from pytest_chatfake.exploring.crash_watch import CrashPoint, CrashWatch, _current
+from pytest_chatfake.exploring.crash_watch import CrashWatch
 from pytest_chatfake.exploring.garbage import old_objects
+from pytest_chatfake.exploring.point_watch import CrashPoint, _current
 from pytest_chatfake.transport.client.cancellable import around
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import HandlerTarget

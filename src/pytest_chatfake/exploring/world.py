@@ -63,6 +63,7 @@ from .deviations import KINDS, Call, Deviation
 from .late_threads import Work
 from .meetings import Place, Point
 from .memories import MemoryWatch
+from .point_watch import PointWatch
 from .posted_fields import Posted, Way, ways_to_evolve
 from .prompt_deliveries import prompt_deliveries
 from .recorder import Barrier, Ended, Recorder
@@ -278,11 +279,11 @@ class World:
             if "limit" in environment.ends.get(place.point, ()):
                 place.shorten()
 
-    def _watch(self, points: Mapping[FunctionType, str]) -> CrashWatch:
+    def _watch(self, points: Mapping[FunctionType, str]) -> PointWatch:
         # Made for each attempt, as the app may import its client late.
         scope = self._environment.scope
         calls = client_calls() if scope.calls_count else {}
-        return CrashWatch(None, {**calls, **points}, listens="duplicate_at_once" in scope.kinds)
+        return PointWatch({**calls, **points}, listens="duplicate_at_once" in scope.kinds)
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -334,12 +335,12 @@ class World:
         return not all(recreates_app(attempt.endpoint) for attempt in crashed)
 
     @property
-    def _watches(self) -> list[CrashWatch]:
+    def _watches(self) -> list[PointWatch]:
         return [*filter(None, map(self._watch_of, self._attempts))]
 
-    def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
+    def _watch_of(self, attempt: Attempt) -> PointWatch | None:
         attendant = post_of(attempt).attendant
-        return attendant if isinstance(attendant, CrashWatch) else None
+        return attendant if isinstance(attendant, PointWatch) else None
 
     @property
     def _places(self) -> list[Place]:
@@ -420,7 +421,7 @@ class World:
             elif not self._made_during_calls:
                 why["during_call"] = KINDS["during_call"].needs
         for watch in self._watches:
-            if watch.swallower is not None:
+            if isinstance(watch, CrashWatch) and watch.swallower:
                 why["crash"] = str(watch.swallower)
         for deviation in self.deviations:
             is_all = deviation.traits.concerns == "everything"
