@@ -22,10 +22,9 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator
-from itertools import zip_longest
 from time import monotonic
 from types import CodeType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
@@ -38,15 +37,17 @@ from ..fake.snapshots import SnapshotError
 from ..report.timeline_text import timeline_text
 from .arrivals import is_another_order
 from .baseline import Baseline, Comparison
+from .crash_coverage import CrashCoverage
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
+from .environment import Environment
 from .late_threads import about_late, jobs_noted
+from .outlines import gist, outline, refuse_difference
 from .printed_errors import printed_errors_noted
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
-from .timeline_diff import timeline_diff
 from .trials import RUNS, Trials
-from .world import Body, Environment, World, is_skip
+from .world import Body, World, is_skip
 
 #: Real seconds before the first progress line, and between two of them.
 _QUIET: Final = 2.0
@@ -375,12 +376,12 @@ class Exploration:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
         world = await trials.run(deviations, trials.baseline)
-        if why := world.why_too_early:  # each further world would wait for a timeout as well
+        if why := world.early.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
             self._search.left_out |= dict.fromkeys(early, why)
             return None
         for _ in range(RUNS - 1):
-            if not world.why_not_first or world.inside.is_blocked:
+            if not world.early.why_not_first or world.inside.is_blocked:
                 break
             world = await trials.run_again(world)
         if unfired := world.unfired:
@@ -426,38 +427,14 @@ class Exploration:
 
     def _require_options(self, written: World) -> None:
         written.require_chances(self._scope.kinds)
-        if not written.has_app_in_process:
+        if not written.seen.watches:
             problem = "expected an in-process app, got none"
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            self._require_points(written.unreached_points, written.stray_points)
-            self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
-
-    def _require_points(self, missed: list[str], strays: set[str]) -> None:
-        calls = self._scope.calls_count
-        reasons = list[str]()
-        if unreached := [name for name in missed if name not in strays]:
-            never = "the app never called"
-            caller = never if calls else "before its response, no event made the app call"
-            problem = f"{caller} {listed(unreached)}"
-            if not self._scope.may_miss_points:
-                meanwhile = "in send() or work()" if calls else "while it handles an event"
-                raise ChatFakeError(
-                    f"crash_points: {problem}; name a function that it calls {meanwhile}"
-                )
-            reasons.append(
-                f"{problem}, which the base class names in its crash_points: write crash_points = "
-                f"[...] in this class as well"
-            )
-        if lost := [name for name in missed if name in strays]:
-            caller = "send() or work()" if calls else "your handler"
-            reasons.append(
-                f"{listed(lost)} was only called in a thread without the context of {caller}: name "
-                f"a function that {caller} calls itself, or submit contextvars.copy_context().run "
-                f"to a pool"
-            )
-        self._missed = "; ".join(reasons)
+            coverage = CrashCoverage(written.seen.watches, self._scope)
+            self._missed = coverage.why_missed()
+            self._cannot_crash = coverage.why_safe() if "crash" in self._scope.kinds else ""
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         # If all kinds were requested, one that can't be tried is just left out.
@@ -507,14 +484,14 @@ class Exploration:
             if error is not None and _is_refusal(error):
                 raise error
             may_vary = first.may_vary or second.may_vary
-            is_alike = error is None and first.gist == second.gist
-            is_same = is_alike and first.outline() == second.outline()
+            is_alike = error is None and gist(first) == gist(second)
+            is_same = is_alike and outline(first.seen) == outline(second.seen)
             self._is_reordered |= not is_same
             if is_alike and (is_same or may_vary):
                 self._search.add_again(second.log())
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second, self._about_threads, self._remedy)
+                refuse_difference(first, second, self._about_threads, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -574,7 +551,7 @@ class Exploration:
         found.note(note)
         self._show_timeline(world, error)
         more = list[str]()
-        if world.has_threads and not world.held:
+        if world.inside.had_threads and not world.held:
             more.append(
                 f"Attempts ran in threads: this world failed {RUNS} times in a row, but may pass "
                 f"next time."
@@ -604,7 +581,7 @@ class Exploration:
         seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = await self._trials.run(world.deviations, baseline, by_hand=True)
-        if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
+        if type(alone.error) is not type(world.error) or outline(alone.seen) != outline(world.seen):
             raise NoTestError("on its own, the body does not fail the same way")
         return test
 
@@ -636,35 +613,6 @@ class Exploration:
             self._cannot_crash and f"crash: {self._cannot_crash}",
         ]
         return "; ".join([text, *filter(None, notes)])
-
-
-def _refuse_difference(first: World, second: World, threads: str, remedy: str) -> NoReturn:
-    error = second.error
-    pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
-    differences = (
-        f"the body is not repeatable: step {number} was {before}, but with other ids it was "
-        f"{after}."
-        for number, (before, after) in pairs
-        if before != after
-    )
-    if error is not None:
-        name = type(error).__name__
-        problem = (
-            f"the body is not repeatable: it passed once, then failed with other ids "
-            f"({name}: {error})"
-        )
-    elif difference := next(differences, ""):
-        problem = difference
-    else:
-        problem = (
-            "the body is not repeatable: with other ids the snapshot differs in more than strings"
-        )
-        problem += "" if threads else ". Does it contain real time, or what an earlier world did?"
-    lines = [problem + threads]
-    if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
-        lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
-    sides = timeline_diff(first.inside.story, second.inside.story)
-    raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
 
 
 def _is_refusal(error: BaseException) -> bool:

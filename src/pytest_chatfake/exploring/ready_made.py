@@ -36,9 +36,9 @@ from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .late_threads import Work, about_late
 from .printed_test import NoTestError, Written, as_code
-from .recorder import recorder_of
 from .search import CheckedOptions
 from .send_judge import messages_as_code
+from .world_observer import observer_of
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"
@@ -241,7 +241,7 @@ class Run(Generic[Tests]):
             return
         inside = Inside(fake)
         value = await inside.taken(snapshot)
-        self._earlier_threads += recorder_of(inside).earlier_threads
+        self._earlier_threads += observer_of(inside).earlier_threads
         if self._before is _UNKNOWN:
             self._before = value
         elif not len(fake.events) and self._before != value:  # connect() may send something

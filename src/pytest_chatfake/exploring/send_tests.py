@@ -33,10 +33,10 @@ from .ready_made import (
     check_expected,
     writes,
 )
-from .recorder import comparison_of, recorder_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
+from .world_observer import comparison_of, observer_of
 
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
@@ -458,7 +458,7 @@ class _SendRun(Run[SendTests]):
         if not books.messages and sending.swallowed is not None:
             raise sending.swallowed
         if not books.messages:
-            late = recorder_of(books.inside).late_threads
+            late = observer_of(books.inside).late_threads
             raise ChatFakeError(
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
                 f"{about_late(late, 'send() or work()') or _SEND_CALL}"

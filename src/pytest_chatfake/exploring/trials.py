@@ -11,9 +11,10 @@ from typing import Final
 from .baseline import Baseline
 from .description import describe
 from .deviations import KINDS, Deviation
+from .environment import Environment
 from .late_threads import Work
 from .memories import MemoryWatch
-from .world import Body, Environment, World
+from .world import Body, World
 
 #: How often a world is run if threads act in it.
 RUNS: Final = 3
@@ -38,7 +39,7 @@ class Trials:
     Attributes:
         baseline: The snapshots of the body as written.
         memories: The memories that the app used in it.
-        accepted_errors: The exceptions that the app logged, as in :class:`.Recorder`.
+        accepted_errors: The exceptions that the app logged, as in :class:`.WorldObserver`.
         uncompared: The steps after which no snapshot could be compared.
         sometimes: Which deviations failed in one run and passed in another; empty: none did.
         unfired: Why a kind's deviations had no effect, or prove nothing.
@@ -63,8 +64,8 @@ class Trials:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         self.memories = world.memories or self.memories
-        self.late_threads += world.late_threads
-        self.accepted_errors = {**world.accepted_errors, **self.accepted_errors}
+        self.late_threads += [*world.seen.earlier_threads, *world.seen.late_threads]
+        self.accepted_errors = {**world.seen.accepted_errors(), **self.accepted_errors}
         return world
 
     async def run_again(self, world: World) -> World:

@@ -45,10 +45,10 @@ from .ready_made import (
     item_of,
     writes,
 )
-from .recorder import comparison_of, recorder_of
 from .search import WorldLog
 from .send_judge import Books, Content
 from .sending import ROUNDS, performed
+from .world_observer import comparison_of, observer_of
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
@@ -530,7 +530,7 @@ class _WebhookRun(Run[WebhookTests]):
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
             inside = Inside(chat_fake)
-            by_hand = recorder_of(inside).by_hand  # then it only does what the test to paste does
+            by_hand = observer_of(inside).by_hand  # then it only does what the test to paste does
             if prepare is not None:
                 await performed(chat_fake, prepare(chat_fake))
             async with self._connected(chat_fake) as snapshot:
@@ -754,7 +754,7 @@ class _WebhookRun(Run[WebhookTests]):
         self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
-        seen = recorder_of(inside)
+        seen = observer_of(inside)
         if errors := seen.accepted_errors():
             raise AssertionError(f"{_accepted(errors)}, and {problem}")
         if late := about_late(seen.late_threads):
