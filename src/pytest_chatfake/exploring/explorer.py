@@ -22,7 +22,8 @@ from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import KINDS, check_kinds, has_points, parse_deviations
 from .environment import Environment
-from .exploration import Exploration, Progress, ReadyMadeTest
+from .exploration import Exploration, Progress
+from .failure_report import ReadyMadeTest
 from .injected_errors import find_error
 from .search import CheckedOptions
 from .tripwires import find_function

@@ -32,8 +32,9 @@ from ..transport.client.django_bridge import has_waiting_callbacks
 from .baseline import Comparison
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
-from .exploration import Exploration, ReadyMadeTest, shared_folder
+from .exploration import Exploration, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
+from .failure_report import ReadyMadeTest
 from .late_threads import Work, about_late
 from .printed_test import NoTestError, Written, as_code
 from .search import CheckedOptions
@@ -177,8 +178,8 @@ class Run(Generic[Tests]):
         # Skip the test if its result depends on chance; else let the card say what was tried.
         if sometimes := exploration._trials.sometimes:
             pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
-        self.tried(counted(exploration._deviating, "world"))
-        self._remarks.notes += exploration._untried
+        self.tried(counted(exploration._tried.deviating, "world"))
+        self._remarks.notes += exploration._tried.untried
 
     def _scope(self, kinds: tuple[str, ...], *, may_be_only: bool = True) -> CheckedOptions:
         # All worlds with one of these deviations, or the only one that the user names.

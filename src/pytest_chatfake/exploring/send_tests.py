@@ -20,8 +20,9 @@ from ..fake.snapshots import Snapshot
 from .baseline import Basis, Comparison, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
-from .exploration import Exploration, ReadyMadeTest
+from .exploration import Exploration
 from .explorer import Explorer
+from .failure_report import ReadyMadeTest
 from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
@@ -264,14 +265,14 @@ class _SendRun(Run[SendTests]):
 
     def compare(self, *kinds: str) -> None:
         exploration = self._explore(kinds)
-        if not exploration._deviating and not exploration._trials.sometimes:
-            pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
+        if not exploration._tried.deviating and not exploration._trials.sometimes:
+            pytest.skip(exploration._tried.why_nothing or self._why_nothing(kinds))
         self._note_tried(exploration)
         if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
             self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
-        if meetings := exploration._meetings:
+        if meetings := exploration._tried.meetings:
             self.note(meetings)
-        if waits := exploration._places("limit"):
+        if waits := exploration._tried.places("limit"):
             self.note(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:

@@ -31,8 +31,9 @@ from ..webhooks.events import Event
 from .baseline import HARMLESS, Comparison, has_background
 from .changes import ChangeCount
 from .deviations import EARLY, POSTED, Deviation
-from .exploration import Exploration, ReadyMadeTest
+from .exploration import Exploration
 from .explorer import Explorer
+from .failure_report import ReadyMadeTest
 from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
@@ -304,7 +305,7 @@ class WebhookTests(ReadyMade):
         )
         if failed and all(failed):
             pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
-        if meetings := exploration._meetings:
+        if meetings := exploration._tried.meetings:
             webhook_run.note(meetings)
         elif any(had_threads):
             why = f"the attempts ran in threads{advice}"
@@ -315,7 +316,7 @@ class WebhookTests(ReadyMade):
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
         exploration = webhook_run.compare("reorder", "refuse")
-        if not exploration._has_another_order:
+        if not exploration._tried.has_another_order:
             pytest.skip(_IN_ORDER)
 
     def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:
@@ -497,9 +498,11 @@ class _WebhookRun(Run[WebhookTests]):
         exploration = self.explore(
             *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
         )
-        if not exploration._deviating and self._fails_calls:
+        if not exploration._tried.deviating and self._fails_calls:
             pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
-        if reason := exploration._why_nothing or _ALL_ALIKE * (not exploration._deviating):
+        if reason := exploration._tried.why_nothing or _ALL_ALIKE * (
+            not exploration._tried.deviating
+        ):
             pytest.skip(reason)
         self._note_tried(exploration, advice if self.runs_here else "")
         return exploration
@@ -623,7 +626,7 @@ class _WebhookRun(Run[WebhookTests]):
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
         is_ours = self._has_aged and not writes(self._tests, "forget")
-        if is_ours and (why := exploration._why_not_aged):
+        if is_ours and (why := exploration._tried.why_not_aged):
             pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
