@@ -51,6 +51,7 @@ class Baseline:
         steps: By step: which attempts had been made, and the snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         messages: What was sent, each as often.
+        quotes_ids: Whether these messages say ids, which can't be written as code.
     """
 
     until: int = 0
@@ -62,6 +63,7 @@ class Baseline:
     steps: dict[int, tuple[_Made, Any]] = field(default_factory=dict[int, Any])
     is_restless: bool = False
     messages: Counter[tuple[str, str, str]] = field(default_factory=Counter[Any])
+    quotes_ids: bool = False
 
 
 class Comparison:

@@ -161,7 +161,6 @@ class Run(Generic[Tests]):
         self._is_async = self._loop is not None
         self._before: Any = _UNKNOWN  # the snapshot after connect(), in the first world
         self._has_snapshot = self._awaits_snapshot = False
-        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._earlier_threads: list[Work] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
@@ -267,7 +266,7 @@ class Run(Generic[Tests]):
         # The lines of the test to paste that compare what differed.
         baseline = comparison.baseline
         if comparison.basis == "messages":
-            return messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
+            return messages_as_code(baseline.messages, quotes_ids=baseline.quotes_ids)
         taken = f"{'await ' * self._awaits_snapshot}snapshot()"
         if comparison.basis == "expected":
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)

@@ -226,10 +226,12 @@ class _Known(NamedTuple):
 
     Attributes:
         messages: The messages, and how often each was sent.
+        quotes_ids: Whether messages say ids.
         value: The snapshot, with names for ids.
     """
 
     messages: Counter[Content]
+    quotes_ids: bool
     value: Any
 
 
@@ -426,7 +428,7 @@ class _SendRun(Run[SendTests]):
         named = with_names(value, books.names)
         if sending.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
-            self._known[sending.is_doubled] = _Known(books.contents, named)
+            self._known[sending.is_doubled] = _Known(books.contents, books.quotes_ids, named)
         known = self._known[sending.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
@@ -449,7 +451,8 @@ class _SendRun(Run[SendTests]):
             for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
-            comparison.baseline.messages = known.messages
+            baseline = comparison.baseline
+            baseline.messages, baseline.quotes_ids = known.messages, known.quotes_ids
             basis: Basis = "expected" if is_judged else "as written"
             basis = "messages" if is_about_messages else basis
             raise comparison.error_about(cause, lines, basis, books_say)
@@ -472,7 +475,6 @@ class _SendRun(Run[SendTests]):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or writes(self._tests, "undecided")
         self._days = sending.days
-        self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
 
     async def _unexpected(
