@@ -166,7 +166,7 @@ class Run(Generic[Tests]):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def note(self, text: str) -> None:
-        """Let the card say something next to the test's outcome, such as what was not tried."""
+        """Let the card say something next to the test's verdict, such as what was not tried."""
         self._remarks.notes.append(text)
 
     def tried(self, extent: str) -> None:

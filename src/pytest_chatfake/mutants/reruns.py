@@ -108,8 +108,8 @@ class Reruns:
             result = yield
         self._took = monotonic() - began
         passed = all(report.passed and not hasattr(report, "wasxfail") for report in self._reports)
-        marked = (marker.kwargs for marker in item.iter_markers("chat_fake"))
-        takes_part = next((fields["mutants"] for fields in marked if "mutants" in fields), True)
+        markers = (marker.kwargs for marker in item.iter_markers("chat_fake"))
+        takes_part = next((fields["mutants"] for fields in markers if "mutants" in fields), True)
         names = self._mutation.exercised - self._ignored
         if self._repeats is None and names and passed and takes_part:
             self._plan.append((item, self._took))
