@@ -14,8 +14,8 @@ from .crash_watch import CrashWatch
 from .database_calls import find_call
 from .injected_errors import ErrorWatch, find_error
 from .meetings import Place, Point
+from .named_functions import find_function
 from .point_watch import CrashPoint
-from .tripwires import find_function
 
 
 def crash_at(nth: int, **given: object) -> tuple[str, Attend]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
 from ..transport.client.loops import running_framework
-from .tripwires import find_function, find_named
+from .named_functions import find_function, find_named
 
 T = TypeVar("T")
 

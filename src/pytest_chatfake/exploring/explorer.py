@@ -25,8 +25,8 @@ from .environment import Environment
 from .exploration import Exploration, Progress
 from .failure_report import ReadyMadeTest
 from .injected_errors import find_error
+from .named_functions import find_function
 from .search import CheckedOptions
-from .tripwires import find_function
 from .world import Body
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)

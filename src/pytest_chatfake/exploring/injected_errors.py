@@ -8,8 +8,8 @@ from types import FunctionType
 
 from ..base.arguments import cited
 from ..transport.client.responses import Response
+from .named_functions import dotted_name, find_named
 from .point_watch import CrashPoint, PointWatch
-from .tripwires import dotted_name, find_named
 
 
 class ErrorWatch(PointWatch):
