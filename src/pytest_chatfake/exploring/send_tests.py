@@ -17,6 +17,7 @@ from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
+from .app_calls import AppCalls, awaited
 from .baseline import Basis, Comparison, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
@@ -36,7 +37,7 @@ from .ready_made import (
 )
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
-from .sending import DAYS, Sending, awaited, performed
+from .sending import DAYS, Sending, performed
 from .world_observer import comparison_of, observer_of
 
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
@@ -176,7 +177,8 @@ class SendTests(ReadyMade):
 
     def play(self, chat_fake: ChatFake) -> Any:
         """Send once and let the app work, as each test does; ``await`` it in an async test."""
-        playing = Sending(self, chat_fake, works=writes(self, "work")).play()
+        app = AppCalls(self, chat_fake, works=writes(self, "work"), twice=False, may_fail=False)
+        playing = Sending(chat_fake, app).play()
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     @pytest.fixture(name="send_run")
@@ -296,12 +298,12 @@ class _SendRun(Run[SendTests]):
 
             sending = self._sending(fake, remedy=rotate)
             await sending.play()
-            is_static = not sending.key_reads
+            is_static = not sending.app.key_reads
             if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
                 # Its key is a setting, so a deployment brings the new one.
                 self.require_restart()
                 before = len(Inside(fake).calls)
-                await sending.make_anew()
+                await sending.app.restart()
                 await sending.continue_sending()
                 calls = Inside(fake).calls[before:]
                 is_used = any(call.accepted for call in calls)
@@ -363,15 +365,10 @@ class _SendRun(Run[SendTests]):
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
-        sending = Sending(
-            self._tests,
-            fake,
-            works=writes(self._tests, "work"),
-            twice=twice,
-            remedy=remedy,
-            sends=self._send_calls,
-            days=self._days,
-        )
+        may_fail = twice or remedy is not None
+        works = writes(self._tests, "work")
+        app = AppCalls(self._tests, fake, works=works, twice=twice, may_fail=may_fail)
+        sending = Sending(fake, app, remedy=remedy, sends=self._send_calls, days=self._days)
         self._earlier = sending.earlier
         return sending
 
@@ -426,15 +423,16 @@ class _SendRun(Run[SendTests]):
         is_undecided = bool(await awaited(self._tests.undecided(value)))
         comparison = comparison_of(inside)
         named = with_names(value, books.names)
-        if sending.is_doubled not in self._known:
+        app = sending.app
+        if app.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
-            self._known[sending.is_doubled] = _Known(books.contents, books.quotes_ids, named)
-        known = self._known[sending.is_doubled]
+            self._known[app.is_doubled] = _Known(books.contents, books.quotes_ids, named)
+        known = self._known[app.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
         is_judged = writes(self._tests, "expected")
-        if sending.endless:
-            lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
+        if app.endless:
+            lines = [f"{app.endless} called the API more than 100 times, and would go on"]
         elif self._rejects:
             lines = self._unending(fake, books)
         elif not is_undecided:
@@ -448,7 +446,7 @@ class _SendRun(Run[SendTests]):
             elif named != known.value:
                 lines += inside.difference(known.value, named, "as written")
         if lines:
-            for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
+            for call, error in (("send()", app.told), ("work()", app.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
             baseline = comparison.baseline
@@ -459,8 +457,8 @@ class _SendRun(Run[SendTests]):
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
-        if not books.messages and sending.swallowed is not None:
-            raise sending.swallowed
+        if not books.messages and sending.app.swallowed is not None:
+            raise sending.app.swallowed
         if not books.messages:
             late = observer_of(books.inside).late_threads
             raise ChatFakeError(
