@@ -26,7 +26,6 @@ from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
 from ..base.views import counted
 from ..fake.fake import ChatFake
-from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..transport.client.django_bridge import has_waiting_callbacks
 from .baseline import Comparison
@@ -37,9 +36,9 @@ from .explorer import CrashPoints, Explorer, checked_points
 from .failure_report import ReadyMadeTest
 from .late_threads import Work, about_late
 from .printed_test import NoTestError, Written, as_code
+from .scene import Scene
 from .search import CheckedOptions
 from .send_judge import messages_as_code
-from .world_observer import observer_of
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"
@@ -48,8 +47,8 @@ _NEVER_COMMITTED: Final = (
     "transaction.on_commit() callbacks never ran: mark the class with django_db(transaction=True)"
 )
 
-#: A test's work in a world, with the fake and the snapshot, if there is one.
-Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
+#: A test's work in a world.
+Ending: TypeAlias = Callable[[Scene], Awaitable[None]]
 
 #: A user's methods, each with its parameters and a hint.
 Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
@@ -235,16 +234,15 @@ class Run(Generic[Tests]):
         if self._has_snapshot:
             check_snapshot(snapshot)
 
-    async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
+    async def _require_new_app(self, scene: Scene) -> None:
         # An app that remembers an earlier world would hide bugs.
-        if snapshot is None:
+        if scene.snapshot is None:
             return
-        inside = Inside(fake)
-        value = await inside.taken(snapshot)
-        self._earlier_threads += observer_of(inside).earlier_threads
+        value = await scene.inside.taken(scene.snapshot)
+        self._earlier_threads += scene.seen.earlier_threads
         if self._before is _UNKNOWN:
             self._before = value
-        elif not len(fake.events) and self._before != value:  # connect() may send something
+        elif not len(scene.fake.events) and self._before != value:  # connect() may send something
             if cited(self._before) == cited(value):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "

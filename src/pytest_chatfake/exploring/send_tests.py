@@ -16,7 +16,6 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot
 from .app_calls import AppCalls, awaited
 from .baseline import Basis, Comparison, books_about
 from .client_calls import POINTS, is_client_call
@@ -35,10 +34,11 @@ from .ready_made import (
     check_expected,
     writes,
 )
+from .scene import Scene
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
-from .sending import DAYS, Sending, performed
-from .world_observer import comparison_of, observer_of
+from .sending import DAYS, Sending
+from .world_observer import observer_of
 
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
@@ -286,7 +286,8 @@ class _SendRun(Run[SendTests]):
     def compare_with_a_new_key(self) -> None:
         self._explore()
 
-        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+        async def sends(scene: Scene) -> None:
+            fake = scene.fake
             refused = [
                 fake.api.fail(401, times=None, **call._asdict()) for call in self._send_calls
             ]
@@ -299,16 +300,16 @@ class _SendRun(Run[SendTests]):
             sending = self._sending(fake, remedy=rotate)
             await sending.play()
             is_static = not sending.app.key_reads
-            if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
+            if is_static and [*scene.books.missing(self._known[False].messages)]:
                 # Its key is a setting, so a deployment brings the new one.
                 self.require_restart()
-                before = len(Inside(fake).calls)
+                before = len(scene.inside.calls)
                 await sending.app.restart()
                 await sending.continue_sending()
-                calls = Inside(fake).calls[before:]
+                calls = scene.inside.calls[before:]
                 is_used = any(call.accepted for call in calls)
                 self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER if calls else _NO_CALL)
-            await self._judge(fake, snapshot, sending, "the API key was rotated")
+            await self._judge(scene, sending, "the API key was rotated")
 
         self._explore(sends=sends)
         self.tried("1 rotation")
@@ -318,16 +319,17 @@ class _SendRun(Run[SendTests]):
         self._explorer._config = config.replace(on_insufficient_balance="fail")
         self._explore()
 
-        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+        async def sends(scene: Scene) -> None:
+            fake = scene.fake
             money = fake.balance.available
-            await performed(fake, fake.set_balance("0"))
+            await scene.perform(fake.set_balance("0"))
             sending = self._sending(fake, remedy=lambda: fake.top_up(money))
             await sending.play()
-            failed = [each for each in Inside(fake).account.messages if each.state == "failed"]
+            failed = [each for each in scene.inside.account.messages if each.state == "failed"]
             if not (failed or sending.held_back):
                 pytest.skip("no message failed for lack of money: does your send call cost any?")
             cause = "there was no money at first, and then top_up()"
-            await self._judge(fake, snapshot, sending, cause)
+            await self._judge(scene, sending, cause)
 
         self._explore(sends=sends)
         self.tried("1 world")
@@ -347,20 +349,19 @@ class _SendRun(Run[SendTests]):
                 old_objects.freeze(stack)
                 async with self._connected(chat_fake) as snapshot:
                     self._check_snapshot(snapshot)
-                    await self._require_new_app(chat_fake, snapshot)
-                    await sends(chat_fake, snapshot)
+                    scene = Scene(chat_fake, snapshot)
+                    await self._require_new_app(scene)
+                    await sends(scene)
 
         scope = self._scope(kinds, may_be_only=bool(kinds))
         scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
         row = ReadyMadeTest(self._name, self._as_written, self._wants)
         return self._explored(scenario, scope, row)
 
-    async def _sends(
-        self, fake: ChatFake, snapshot: Snapshot | None, *, twice: bool = False
-    ) -> None:
-        sending = self._sending(fake, twice=twice)
+    async def _sends(self, scene: Scene, *, twice: bool = False) -> None:
+        sending = self._sending(scene.fake, twice=twice)
         await sending.play()
-        await self._judge(fake, snapshot, sending)
+        await self._judge(scene, sending)
 
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
@@ -411,17 +412,12 @@ class _SendRun(Run[SendTests]):
         return self._name == "test_a_rejected_send"
 
     async def _judge(
-        self,
-        fake: ChatFake,
-        snapshot: Snapshot | None,
-        sending: Sending,
-        cause: str = "even when nothing goes wrong",
+        self, scene: Scene, sending: Sending, cause: str = "even when nothing goes wrong"
     ) -> None:
-        inside = Inside(fake)
-        books = Books.of(inside)
-        value = None if snapshot is None else await inside.taken(snapshot)
+        books, snapshot = scene.books, scene.snapshot
+        value = None if snapshot is None else await scene.inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        comparison = comparison_of(inside)
+        comparison = scene.comparison
         named = with_names(value, books.names)
         app = sending.app
         if app.is_doubled not in self._known:
@@ -434,17 +430,17 @@ class _SendRun(Run[SendTests]):
         if app.endless:
             lines = [f"{app.endless} called the API more than 100 times, and would go on"]
         elif self._rejects:
-            lines = self._unending(fake, books)
+            lines = self._unending(scene.fake, books)
         elif not is_undecided:
             lines += books.missing(known.messages)
             is_about_messages = bool(lines)
             if comparison.learning:
                 comparison.baseline.values.append(value)
             if is_judged:
-                differing, books_say = await self._unexpected(fake, snapshot, value)
+                differing, books_say = await self._unexpected(scene, value)
                 lines += differing
             elif named != known.value:
-                lines += inside.difference(known.value, named, "as written")
+                lines += scene.inside.difference(known.value, named, "as written")
         if lines:
             for call, error in (("send()", app.told), ("work()", app.swallowed)):
                 if error is not None:
@@ -475,22 +471,19 @@ class _SendRun(Run[SendTests]):
         self._days = sending.days
         self._send_calls = books.send_calls
 
-    async def _unexpected(
-        self, fake: ChatFake, snapshot: Snapshot | None, value: Any
-    ) -> tuple[list[str], str]:
+    async def _unexpected(self, scene: Scene, value: Any) -> tuple[list[str], str]:
         # Where the snapshot isn't what expected() returns, and what the fake's books say of that.
-        if snapshot is None:
+        if scene.snapshot is None:
             raise ChatFakeError(
                 "connect(): expected a snapshot to compare with expected(), got None; return a "
                 "function that returns your app's state, as in lambda: dict(app.states)"
             )
-        expected = await awaited(self._tests.expected(fake))
+        expected = await awaited(self._tests.expected(scene.fake))
         check_expected(expected)
         if value == expected:
             return [], ""
-        inside = Inside(fake)
-        lines = inside.difference(expected, value, "expected")
-        return lines, books_about(expected, value, inside)
+        lines = scene.inside.difference(expected, value, "expected")
+        return lines, books_about(expected, value, scene.inside)
 
     def _unending(self, fake: ChatFake, books: Books) -> list[str]:
         end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)

@@ -120,7 +120,3 @@ class Sending:
     @property
     def _has_sent(self) -> bool:
         return len(self._inside.account.messages) > self._messages_before
-
-
-async def performed(fake: ChatFake, step: object) -> None:
-    await Inside(fake).performed(step)

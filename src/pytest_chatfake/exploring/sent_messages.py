@@ -9,13 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from ..fake.fake import ChatFake
-from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot
 from .baseline import Comparison, has_background
+from .scene import Scene
 from .send_judge import Books, Content
-from .sending import ROUNDS, performed
-from .world_observer import comparison_of
+from .sending import ROUNDS
 
 #: Tests in whose worlds a right app sends no message more often than as written.
 _SEND_ONCE: Final = frozenset(
@@ -55,20 +52,19 @@ class SentMessages:
     def _are_compared(self, world: Comparison) -> bool:
         return self._counts and world.compares and not (world.learning or world.baseline.until)
 
-    async def awaited(self, fake: ChatFake, snapshot: Snapshot | None) -> Books | None:
+    async def awaited(self, scene: Scene) -> Books | None:
         """Await what a crash or an error has left to a worker, so that the snapshot shows it.
 
         Returns:
             The books by then; None if nothing has to be awaited.
         """
-        comparison = comparison_of(Inside(fake))
-        if not (self._may_come_late and self._are_compared(comparison)):
+        if not (self._may_come_late and self._are_compared(scene.comparison)):
             return None
-        return await awaited_books(fake, snapshot, comparison.baseline.messages)
+        return await awaited_books(scene, scene.comparison.baseline.messages)
 
-    def check(self, books: Books) -> None:
+    def check(self, scene: Scene, books: Books) -> None:
         """Compare the messages of a world with those of the first world, or learn these."""
-        comparison = comparison_of(books.inside)
+        comparison = scene.comparison
         baseline = comparison.baseline
         if comparison.learning:
             baseline.messages = books.contents
@@ -80,39 +76,28 @@ class SentMessages:
             lines = [*books.repeats(baseline.messages)]
             if self._may_come_late:
                 lines += books.missing(baseline.messages)
-            require_none(lines, books, baseline.messages, "other messages were sent")
+            require_none(lines, comparison, books, baseline.messages, "other messages were sent")
 
 
-def require_none(lines: list[str], books: Books, sent: Counter[Content], cause: str) -> None:
+def require_none(
+    lines: list[str], comparison: Comparison, books: Books, sent: Counter[Content], cause: str
+) -> None:
     """Fail with these lines, if there are any, because other messages were sent before."""
-    if not lines:
-        return
-    comparison = comparison_of(books.inside)
-    comparison.baseline.messages, comparison.baseline.quotes_ids = sent, books.quotes_ids
-    raise comparison.error_about(cause, lines, "messages")
+    if lines:
+        baseline = comparison.baseline
+        baseline.messages, baseline.quotes_ids = sent, books.quotes_ids
+        raise comparison.error_about(cause, lines, "messages")
 
 
-async def awaited_books(fake: ChatFake, snapshot: Snapshot | None, sent: Counter[Content]) -> Books:
+async def awaited_books(scene: Scene, sent: Counter[Content]) -> Books:
     """Return the books once a worker, such as one in the snapshot, has sent what is missing."""
-    inside = Inside(fake)
-    await take_and_settle(snapshot, inside)
-    first = books = Books.of(inside)
+    await scene.take_and_settle()
+    first = books = scene.books
     for _ in range(ROUNDS):
         if not [*books.missing(sent)]:
             break
-        await inside.pause(_PAUSE * has_background(inside))
-        await performed(fake, fake.clock.advance(hours=1))
-        await take_and_settle(snapshot, inside)
-        books = Books.of(inside)
+        await scene.inside.pause(_PAUSE * has_background(scene.inside))
+        await scene.perform(scene.fake.clock.advance(hours=1))
+        await scene.take_and_settle()
+        books = scene.books
     return books.without_later(first, sent)
-
-
-async def take_and_settle(snapshot: Snapshot | None, inside: Inside) -> None:
-    """Take the snapshot, which may send, and let the app handle the events of that."""
-    for _ in range(ROUNDS):
-        known = len(inside.account.messages)
-        if snapshot is not None:
-            await inside.taken(snapshot)
-        await inside.settle()
-        if len(inside.account.messages) == known:
-            break

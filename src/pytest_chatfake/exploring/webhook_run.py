@@ -19,7 +19,7 @@ from ..base.views import counted, listed
 from ..fake.details import is_posted, let_retry, never_disable, target_of, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot, SnapshotError
+from ..fake.snapshots import SnapshotError
 from .baseline import Comparison
 from .changes import ChangeCount
 from .deviations import Deviation
@@ -30,11 +30,11 @@ from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import Ending, Parameters, ReadyMade, Run, check_expected, item_of, writes
+from .scene import Scene
 from .search import WorldLog
-from .send_judge import Books, Content
-from .sending import performed
+from .send_judge import Content
 from .sent_messages import SentMessages, awaited_books, require_none
-from .world_observer import comparison_of, observer_of
+from .world_observer import observer_of
 
 #: Returns whether a deviation is tried, given the log of the world as written.
 Wants: TypeAlias = Callable[[Deviation, WorldLog], bool]
@@ -138,13 +138,13 @@ class WebhookRun(Run[ReadyMade]):
         sent: Counter[Content] | None = None  # in the first world
         is_clear = False  # whether the app can know if a call took effect
 
-        async def count_messages(fake: ChatFake, snapshot: Snapshot | None) -> None:
+        async def count_messages(scene: Scene) -> None:
             nonlocal sent, is_clear
-            books = await awaited_books(fake, snapshot, sent or Counter())
+            books = await awaited_books(scene, sent or Counter())
             is_clear = books.can_deduplicate
             sent = books.contents if sent is None else sent
             lines = [*books.repeats(sent), *books.missing(sent)]
-            require_none(lines, books, sent, "an API call failed")
+            require_none(lines, scene.comparison, books, sent, "an API call failed")
 
         def wants(deviation: Deviation, log: WorldLog) -> bool:
             in_attempts = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
@@ -194,18 +194,19 @@ class WebhookRun(Run[ReadyMade]):
             inside = Inside(chat_fake)
             by_hand = observer_of(inside).by_hand  # then it only does what the test to paste does
             if prepare is not None:
-                await performed(chat_fake, prepare(chat_fake))
+                await inside.performed(prepare(chat_fake))
             async with self._connected(chat_fake) as snapshot:
                 self._check_endpoints(
                     inside, raises=raise_exceptions or by_hand, retries=wants is not None
                 )
                 self._check_snapshot(snapshot)
+                scene = Scene(chat_fake, snapshot)
                 if not (by_hand or prepare):
-                    await self._require_new_app(chat_fake, snapshot)
+                    await self._require_new_app(scene)
                 end = None if by_hand else ending
-                await self._run(chat_fake, snapshot, end, looks=bool(kinds), compares=compares)
+                await self._run(scene, end, looks=bool(kinds), compares=compares)
                 if not by_hand:
-                    await performed(chat_fake, chat_fake.settle())
+                    await scene.perform(chat_fake.settle())
                     inside.checks.require_accepted()
 
         scope = self._scope(kinds)._replace(
@@ -262,29 +263,27 @@ class WebhookRun(Run[ReadyMade]):
 
     # What a world does after the scenario
 
-    async def count_events(self, fake: ChatFake, _: Snapshot | None) -> None:
-        self.tried(events_of(fake))
+    async def count_events(self, scene: Scene) -> None:
+        events = {attempt.event for attempt in scene.inside.attempts if was_made(attempt)}
+        self.tried(counted(len(events), "event"))
 
-    async def age(self, fake: ChatFake, **by: float) -> None:
+    async def age(self, scene: Scene, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await performed(fake, fake.clock.advance(**by))
+        await scene.perform(scene.fake.clock.advance(**by))
         await self._returned("forget()", self._forget())
 
-    async def judge(
-        self, fake: ChatFake, snapshot: Snapshot | None, cause: str = _AS_WRITTEN
-    ) -> None:
-        """Compare a snapshot with what ``expected()`` returns."""
-        inside = Inside(fake)
-        comparison = comparison_of(inside)
-        if snapshot is None:
+    async def judge(self, scene: Scene, cause: str = _AS_WRITTEN) -> None:
+        """Compare the snapshot with what ``expected()`` returns."""
+        comparison = scene.comparison
+        if scene.snapshot is None:
             pytest.skip(_NO_SNAPSHOT)
         if comparison.baseline.until or not comparison.judges:
             return
-        await inside.settle()
-        expected = await self._returned("expected()", self._tests.expected(fake))
+        await scene.inside.settle()
+        expected = await self._returned("expected()", self._tests.expected(scene.fake))
         check_expected(expected)
-        await comparison.judge(expected, snapshot, cause)
+        await comparison.judge(expected, scene.snapshot, cause)
 
     async def _returned(self, method: str, made: Any) -> Any:
         # The result of a method of the user's that may be async if the others are.
@@ -301,50 +300,43 @@ class WebhookRun(Run[ReadyMade]):
     # A world
 
     async def _run(
-        self,
-        fake: ChatFake,
-        snapshot: Snapshot | None,
-        ending: Ending | None,
-        *,
-        looks: bool,
-        compares: bool,
+        self, scene: Scene, ending: Ending | None, *, looks: bool, compares: bool
     ) -> None:
         is_first = not self._was_played
-        await self._play(fake, snapshot, looks=looks)
+        await self._play(scene, looks=looks)
         self._is_through = True
-        if compares and is_first and snapshot is not None:
-            await self._check_as_written(snapshot, fake)
-            await self._check_change(snapshot, fake)
+        if compares and is_first and scene.snapshot is not None:
+            await self._check_as_written(scene)
+            self._check_change(scene, await scene.inside.taken(scene.snapshot))
         if ending is not None:
-            await ending(fake, snapshot)
+            await ending(scene)
         if looks:
-            books = await self._sent.awaited(fake, snapshot)
+            books = await self._sent.awaited(scene)
             if self.judges:
-                await self.judge(fake, snapshot)
-            if snapshot is not None:
-                await performed(fake, fake.assert_order_independent(snapshot))
-            self._sent.check(books or Books.of(Inside(fake)))
+                await self.judge(scene)
+            if scene.snapshot is not None:
+                await scene.perform(scene.fake.assert_order_independent(scene.snapshot))
+            self._sent.check(scene, books or scene.books)
 
-    async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
-        inside = Inside(fake)
-        comparison, look = comparison_of(inside), None
-        if looks and snapshot is not None:
-            look = partial(comparison.look, snapshot=snapshot)
-        with self._counting(inside, snapshot):
-            await played(self._scenario(fake), fake, comparison.baseline.until, look)
+    async def _play(self, scene: Scene, *, looks: bool) -> None:
+        look = None
+        if looks and scene.snapshot is not None:
+            look = partial(scene.comparison.look, snapshot=scene.snapshot)
+        with self._counting(scene):
+            await played(scene, self._scenario, scene.comparison.baseline.until, look)
         if not self._was_played:
-            _require_attempts(fake)
-            inside.checks.require_accepted()
-            inside.checks.run()
+            _require_attempts(scene)
+            scene.inside.checks.require_accepted()
+            scene.inside.checks.run()
         self._was_played = True
 
     @contextmanager
-    def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
+    def _counting(self, scene: Scene) -> Generator[None]:
         # Count the events that change the snapshot, for the test that says so.
-        if self._name != CHANGE or self._was_played or snapshot is None:
+        if self._name != CHANGE or self._was_played or scene.snapshot is None:
             yield
             return
-        self._changes = ChangeCount(inside, snapshot)
+        self._changes = ChangeCount(scene.inside, scene.snapshot)
         plugins = self._item.config.pluginmanager
         plugins.register(self._changes)
         try:
@@ -366,33 +358,31 @@ class WebhookRun(Run[ReadyMade]):
             if retries:
                 let_retry(endpoint)
 
-    async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
+    async def _check_as_written(self, scene: Scene) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
         # were no expected().
         if not writes(self._tests, "expected"):
             return
         try:
-            await self.judge(fake, snapshot)
+            await self.judge(scene)
             self.judges = True
         except Exception:
             if self._has_to_be_right:
                 raise
 
-    async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
-        inside = Inside(fake)
-        value = await inside.taken(snapshot)
+    def _check_change(self, scene: Scene, value: Any) -> None:
         is_right = self.judges and self._name != CHANGE  # it may be as it was, such as money held
         if is_right or value != self._before or (self._changes and self._changes.events):
             return
         self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
-        seen = observer_of(inside)
-        if errors := seen.accepted_errors():
+        if errors := scene.seen.accepted_errors():
             raise AssertionError(f"{_accepted(errors)}, and {problem}")
-        if late := about_late(seen.late_threads):
+        if late := about_late(scene.seen.late_threads):
             raise AssertionError(f"{problem}; {late}")
-        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if has_sent(fake) else _UNKNOWN}")
+        hint = _IN_A_QUEUE if scene.app_sends else _UNKNOWN
+        raise AssertionError(f"{problem}\n{hint}")
 
     # The test to paste
 
@@ -407,25 +397,26 @@ class WebhookRun(Run[ReadyMade]):
 
 
 async def played(
-    steps: Any,
-    fake: ChatFake,
+    scene: Scene,
+    scenario: Callable[[ChatFake], Any],
     last: int,
     look: Callable[[int], Awaitable[None]] | None = None,
 ) -> None:
-    """Play what ``scenario()`` returned, and settle.
+    """Play a scenario, and settle.
 
     Args:
-        steps: The result; a generator yields steps.
-        fake: The fake.
+        scene: Where to play it.
+        scenario: Plays it, or returns a generator that yields steps.
         last: The number of the last step to play; 0: all.
         look: Called after each step, with its number.
     """
+    steps = scenario(scene.fake)
     if inspect.isgenerator(steps):
         with suppress(StopIteration), closing(steps):
             step: Any = next(steps)
             for number in count(1):
                 try:
-                    is_awaited = Inside(fake).is_async and inspect.isawaitable(step)
+                    is_awaited = scene.inside.is_async and inspect.isawaitable(step)
                     result: Any = await step if is_awaited else step
                 except Exception as error:  # the scenario may expect it
                     step = steps.throw(error)
@@ -442,30 +433,11 @@ async def played(
         )
     elif inspect.isawaitable(steps):
         await steps
-    await settle_with_retries(fake)
+    await scene.settle_with_retries()
 
 
-async def settle_with_retries(fake: ChatFake) -> None:
-    """Settle, until all retries were made: an app may accept an event that it refused at first."""
-    await performed(fake, fake.settle())
-    while any(due.kind == "retry" for due in fake.clock.agenda):
-        await performed(fake, fake.clock.advance_to_next())
-
-
-def events_of(fake: ChatFake) -> str:
-    """Say how many events were attempted."""
-    events = {attempt.event for attempt in Inside(fake).attempts if was_made(attempt)}
-    return counted(len(events), "event")
-
-
-def has_sent(fake: ChatFake) -> bool:
-    """Return whether an API call has sent a message."""
-    inside = Inside(fake)
-    return any(map(inside.send_call_of, inside.account.messages))
-
-
-def _require_attempts(fake: ChatFake) -> None:
-    events = fake.events
+def _require_attempts(scene: Scene) -> None:
+    events = scene.fake.events
     if not len(events):
         raise ChatFakeError("scenario(): expected events, got none; send a message in it")
     if not any(map(is_posted, events)):
@@ -473,7 +445,7 @@ def _require_attempts(fake: ChatFake) -> None:
             "outbound=: expected a body for one of the scenario's events at least, got None for "
             "each; nothing was posted"
         )
-    if not any(map(was_made, Inside(fake).attempts)):
+    if not any(map(was_made, scene.inside.attempts)):
         types = listed(dict.fromkeys(event.type for event in events))
         raise ChatFakeError(
             f"connect(): expected an endpoint that listens for {types}, the scenario's events, got "

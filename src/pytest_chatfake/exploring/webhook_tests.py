@@ -18,7 +18,6 @@ from ..fake.config import ChatFakeConfig
 from ..fake.details import chosen_path
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -26,18 +25,9 @@ from .baseline import HARMLESS
 from .deviations import EARLY, POSTED
 from .explorer import Explorer
 from .ready_made import ReadyMade, writes
-from .send_judge import Books
-from .sending import performed
-from .sent_messages import require_none, take_and_settle
-from .webhook_run import (
-    NO_EXPECTED,
-    WebhookRun,
-    events_of,
-    has_sent,
-    played,
-    settle_with_retries,
-)
-from .world_observer import comparison_of
+from .scene import Scene
+from .sent_messages import require_none
+from .webhook_run import NO_EXPECTED, WebhookRun, played
 
 _IN_ORDER: Final = (
     "no event overtook an earlier one of its message: cause two without a settle(), an assertion "
@@ -149,8 +139,9 @@ class WebhookTests(ReadyMade):
                 None.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
-        playing = played(self.scenario(chat_fake), chat_fake, last)
-        return playing if Inside(chat_fake).is_async else run_at_once(playing)
+        scene = Scene(chat_fake, None)
+        playing = played(scene, self.scenario, last)
+        return playing if scene.inside.is_async else run_at_once(playing)
 
     def forget(self) -> Any:
         """Delete what has expired; override it if your app uses a cache that measures real time.
@@ -196,21 +187,20 @@ class WebhookTests(ReadyMade):
     def test_duplicates_days_later(self, webhook_run: WebhookRun) -> None:
         """Handle all events again, two days later."""
 
-        async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            webhook_run.tried(events_of(fake))
-            two_days_later = partial(webhook_run.age, fake, days=2)
+        async def again(scene: Scene) -> None:
+            await webhook_run.count_events(scene)
+            two_days_later = partial(webhook_run.age, scene, days=2)
             await two_days_later()
-            await take_and_settle(snapshot, Inside(fake))  # it may send what is due by then
-            sent = Books.of(Inside(fake)).contents
-            await performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
-            books = Books.of(Inside(fake))
-            require_none(
-                [*books.repeats(sent)], books, sent, "all events came again two days later"
-            )
+            await scene.take_and_settle()  # it may send what is due by then
+            sent, cause = scene.books.contents, "all events came again two days later"
+            snapshot = scene.snapshot or list
+            await scene.perform(scene.inside.expect_idempotent(snapshot, two_days_later))
+            books = scene.books
+            require_none([*books.repeats(sent)], scene.comparison, books, sent, cause)
             if webhook_run.judges:
-                await webhook_run.judge(fake, snapshot, "all events came again two days later")
-            if snapshot is not None:  # it is as before, and so as written
-                comparison_of(Inside(fake)).remark = HARMLESS
+                await webhook_run.judge(scene, cause)
+            if scene.snapshot is not None:  # it is as before, and so as written
+                scene.comparison.remark = HARMLESS
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -223,15 +213,14 @@ class WebhookTests(ReadyMade):
         failed: list[str] = []  # how both attempts of a pair failed; empty: one did not
         had_threads: list[bool] = []
 
-        async def note(fake: ChatFake, _: Snapshot | None) -> None:
-            inside = Inside(fake)
+        async def note(scene: Scene) -> None:
             pair = [
                 attempt
-                for attempt in fake.webhooks.attempts
+                for attempt in scene.fake.webhooks.attempts
                 if any(mark.kind == "concurrently" for mark in attempt.marks)
             ]
             if pair:
-                had_threads.append(inside.had_threads)
+                had_threads.append(scene.inside.had_threads)
                 logged = logged_error(pair[0])
                 why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
                 is_done = any(each.ok and not logged_error(each) for each in pair)
@@ -280,16 +269,16 @@ class WebhookTests(ReadyMade):
     def test_an_unknown_message(self, webhook_run: WebhookRun) -> None:
         """Accept an event about a message that your app never sent, at the latest as a retry."""
 
-        async def send(fake: ChatFake, _: Snapshot | None) -> None:
-            by_app = has_sent(fake)
+        async def send(scene: Scene) -> None:
+            fake, by_app = scene.fake, scene.app_sends
             if not fake.messages or not (by_app or webhook_run.has_own_scenario):
                 pytest.skip("your app sends nothing, so it knows none of the messages anyway")
             known, before = fake.messages[-1], len(fake.webhooks.attempts)
             # What an app adds to its own messages, others don't have.
             extra = {} if by_app else known.extra
             sent = fake.send(known.type, known.content, to=_PERSON, price="0", extra=extra)
-            await performed(fake, sent.deliver())
-            await settle_with_retries(fake)
+            await scene.perform(sent.deliver())
+            await scene.settle_with_retries()
             last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
             _check_unknown(last.values())
             webhook_run.tried(counted(len(last), "event"))
@@ -299,13 +288,13 @@ class WebhookTests(ReadyMade):
     def test_a_month_later(self, webhook_run: WebhookRun) -> None:
         """Notice that messages were dropped after 30 days, which no event says (§3 rule 6)."""
 
-        async def wait(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            await webhook_run.age(fake, days=31)
-            dropped = sum(message.dropped for message in fake.messages)
+        async def wait(scene: Scene) -> None:
+            await webhook_run.age(scene, days=31)
+            dropped = sum(message.dropped for message in scene.fake.messages)
             if not dropped:
                 pytest.skip("no message of your scenario was dropped within 31 days")
             webhook_run.tried(counted(dropped, "message"))
-            await webhook_run.judge(fake, snapshot, _UNDELIVERED)
+            await webhook_run.judge(scene, _UNDELIVERED)
 
         webhook_run.require_right()
         webhook_run.explore(prepare=lambda fake: Inside(fake).never_deliver(), ending=wait)
@@ -324,26 +313,24 @@ class WebhookTests(ReadyMade):
     def test_a_later_version(self, webhook_run: WebhookRun) -> None:
         """Ignore unknown fields and types of events, and accept unknown values."""
 
-        async def unknown(fake: ChatFake, _: Snapshot | None) -> None:
-            inside = Inside(fake)
-            settings = inside.settings
+        async def unknown(scene: Scene) -> None:
+            settings = scene.inside.settings
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
             if settings.outbound is not None:  # such an event would have another envelope
                 webhook_run.note("no unknown event type, because of outbound=")
-            elif not _listens(fake, kind):
+            elif not _listens(scene, kind):
                 webhook_run.note('no unknown event type: connect(events="*")')
             else:
-                await performed(fake, fake.webhooks.emit_event(kind))
-                await settle_with_retries(fake)
+                await scene.perform(scene.fake.webhooks.emit_event(kind))
+                await scene.settle_with_retries()
 
         webhook_run.compare("evolve", *POSTED, ending=unknown)
 
     def test_people_write(self, webhook_run: WebhookRun) -> None:
         """Handle what people write to you."""
 
-        async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            inside = Inside(fake)
-            settings = inside.settings
+        async def write(scene: Scene) -> None:
+            fake, settings = scene.fake, scene.inside.settings
             if settings.outbound is not None and settings.inbound is None:
                 pytest.skip(
                     "outbound= shapes only status events: to shape what people write, pass inbound="
@@ -355,23 +342,23 @@ class WebhookTests(ReadyMade):
             }
             for name, verb in verbs.items():
                 known = len(fake.events)
-                await performed(fake, verb())
+                await scene.perform(verb())
                 # Later ones may be the person's replies to what the app sends.
                 written = (each for each in fake.events[known:] if each.message_id is None)
                 names[next(written)] = name
-                if snapshot is not None:  # the snapshot may wait for a reply
-                    await performed(fake, fake.settle())
-                    await inside.taken(snapshot)
-            await settle_with_retries(fake)
+                if scene.snapshot is not None:  # the snapshot may wait for a reply
+                    await scene.perform(fake.settle())
+                    await scene.inside.taken(scene.snapshot)
+            await scene.settle_with_retries()
             kinds = [event.type for event in names]
-            if not any(_listens(fake, kind) for kind in kinds):
+            if not any(_listens(scene, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(names), "message"))
             if logging.root.manager.disable >= logging.ERROR:
                 webhook_run.note("logging.disable() hides the errors that your app logs")
             errors = {
                 names[each.event]: error
-                for each in inside.attempts
+                for each in scene.inside.attempts
                 if each.ok and each.event in names and (error := logged_error(each))
             }
             if errors:
@@ -383,12 +370,12 @@ class WebhookTests(ReadyMade):
     def test_forgeries(self, webhook_run: WebhookRun) -> None:
         """Refuse events with a missing, wrong or old signature."""
 
-        async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            if not any(endpoint.signer for endpoint in Inside(fake).connected):
+        async def forge(scene: Scene) -> None:
+            if not any(endpoint.signer for endpoint in scene.inside.connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
-            known = self.known_forgeries
-            await performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
-            if check := Inside(fake).forgery_check:
+            reject = scene.fake.webhooks.assert_rejects_forgeries
+            await scene.perform(reject(scene.snapshot, known=self.known_forgeries))
+            if check := scene.inside.forgery_check:
                 webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
                 for note in check.notes:
                     webhook_run.note(note)
@@ -422,5 +409,5 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
         )
 
 
-def _listens(fake: ChatFake, event_type: str) -> bool:
-    return any(endpoint.listens_for(event_type) for endpoint in Inside(fake).connected)
+def _listens(scene: Scene, event_type: str) -> bool:
+    return any(endpoint.listens_for(event_type) for endpoint in scene.inside.connected)

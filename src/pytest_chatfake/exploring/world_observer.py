@@ -198,8 +198,3 @@ def observer_of(inside: Inside) -> WorldObserver:
     observer = inside.observer
     assert isinstance(observer, WorldObserver)
     return observer
-
-
-def comparison_of(inside: Inside) -> Comparison:
-    """Return what compares the snapshots of a world."""
-    return observer_of(inside).comparison
