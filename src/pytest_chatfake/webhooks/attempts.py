@@ -234,7 +234,7 @@ class Post:
         is_posted: Whether the request was ready to be posted: neither the signer nor the function
             of ``tamper()`` raised.
         is_late: Whether its response was not complete in time.
-        outcome: The app's response or error; None until it is known.
+        result: The app's response or error; None until it is known.
     """
 
     attempt: Attempt
@@ -246,4 +246,4 @@ class Post:
     signer: Signer | None = None
     is_posted: bool = False
     is_late: bool = False
-    outcome: Response | BaseException | None = None
+    result: Response | BaseException | None = None
