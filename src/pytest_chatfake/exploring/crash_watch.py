@@ -115,14 +115,14 @@ class CrashWatch(PointWatch):
                 await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)
         await self._holdings.let_go_on_loop()
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
         if self.stopped is None:
-            return outcome
-        if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
-            return outcome  # an interrupt
+            return result
+        if not (isinstance(result, Response | Exception) or _is_crash(result)):
+            return result  # an interrupt
         if self.response is not None:
             return self.response._replace(error=self.stopped)
-        if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
+        if self._has_survived or (isinstance(result, Response) and result.status is not None):
             swallower = swallower_of(self._raised)
             if swallower is not None and swallower.library:
                 self.swallower = swallower

@@ -36,10 +36,10 @@ class ErrorWatch(PointWatch):
         at = f" at {line}" * bool(line)
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        if self.effect and isinstance(outcome, Exception):
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        if self.effect and isinstance(result, Exception):
             return self.response or Response(500, b"")  # as its server would respond
-        return outcome
+        return result
 
 
 def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:

@@ -128,9 +128,9 @@ class PointWatch:
                 set_tripwire(start, self._note_thread, self._stack)
         self._is_counting = True
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return the attempt's outcome for the service, given what was done to the app."""
-        return outcome
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        """Return the attempt's result for the service, given what was done to the app."""
+        return result
 
     def end(self) -> None:
         """Stop watching, and drop whatever a crash left behind."""

@@ -15,7 +15,7 @@ from typing import Any
 from ..base.arguments import cited
 from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.triggers import Trigger
+from ..base.faults import BaseFault
 from ..engine.records import VerbRecord
 from ..fake.details import (
     is_changed,
@@ -92,7 +92,7 @@ class World:
         self._is_written = False
         self._only_waits = only_waits
         self._by_hand = by_hand
-        self._faults: list[Trigger] = []
+        self._faults: list[BaseFault] = []
         self._failed_at = 0
 
     async def run(self, body: Body) -> None:
