@@ -90,6 +90,7 @@ LIKELY = {
     "exploring/test_injected_errors",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
+    "exploring.webhook_run": "exploring/test_webhook_tests",
     "exploring.webhook_tests": "exploring/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
     "test_conversation_rules test_timeline test_refusals",

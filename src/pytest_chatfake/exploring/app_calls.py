@@ -81,7 +81,7 @@ class AppCalls:
             self._connect(name)
 
     def _connect(self, name: str) -> None:
-        webhooks, call = self._fake.webhooks, partial(self._called, name)
+        webhooks, call = self._fake.webhooks, partial(self._run_method, name)
         app: Any
 
         async def handle(_: object) -> None:
@@ -131,7 +131,7 @@ class AppCalls:
         while self._errors:
             note_error(*self._errors.popitem())
 
-    async def _called(self, name: str) -> None:
+    async def _run_method(self, name: str) -> None:
         tests, fake, attempt = self._tests, self._fake, self._inside.attempt
         with self._lock:
             is_second = self._running > 0 or threading.get_ident() != self._test_thread

@@ -111,7 +111,7 @@ class Comparison:
                 "Connect your app inside the body and send something first"
             )
         index, self._index = self._index, self._index + 1
-        value = await self._taken(snapshot, index)
+        value = await self._take(snapshot, index)
         is_comparable = self.compares and not (baseline.until and inside.has_delivered_early)
         self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
@@ -164,18 +164,18 @@ class Comparison:
         ever = [*inside.endpoints]
         made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*inside.attempts]}
         if baseline.learns_steps:
-            value = await self._quiet(snapshot)
+            value = await self._take_at_rest(snapshot)
             if value is not _RESTLESS:
                 baseline.steps[step] = made, value
         elif step in baseline.steps:
             known, expected = baseline.steps[step]
             has_more = made.items() > known.items()
             if has_more or (
-                made == known and await self._patient(snapshot, expected, _PATIENCE) != expected
+                made == known and await self._take_until(snapshot, expected, _PATIENCE) != expected
             ):
                 self.differs_after.append(step)
 
-    async def _taken(self, snapshot: Snapshot, index: int) -> Any:
+    async def _take(self, snapshot: Snapshot, index: int) -> Any:
         # At the end of the whole scenario, the snapshot itself has to wait for the app.
         baseline, inside = self.baseline, self._inside
         if not baseline.until:
@@ -183,36 +183,36 @@ class Comparison:
         if self.learning:
             if has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
-            value = await self._quiet(snapshot)
+            value = await self._take_at_rest(snapshot)
             baseline.is_restless = value is _RESTLESS
             return value
         # Longer than the first world has waited, which may have seen the end of some work.
         expected = baseline.values[index] if index < len(baseline.values) else None
-        return await self._patient(snapshot, expected, 2 * _PATIENCE)
+        return await self._take_until(snapshot, expected, 2 * _PATIENCE)
 
-    async def _quiet(self, snapshot: Snapshot) -> Any:
+    async def _take_at_rest(self, snapshot: Snapshot) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
-        value = await self._now(snapshot)
+        value = await self._take_now(snapshot)
         self.had_background = has_background(self._inside)
         for _ in range(_PATIENCE * self.had_background):
             await self._inside.pause(_APART)
-            before, value = value, await self._now(snapshot)
+            before, value = value, await self._take_now(snapshot)
             if before == value:
                 return value
         return _RESTLESS if self.had_background else value
 
-    async def _patient(self, snapshot: Snapshot, expected: Any, pauses: int) -> Any:
+    async def _take_until(self, snapshot: Snapshot, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
-        value = await self._now(snapshot)
+        value = await self._take_now(snapshot)
         self.had_background = has_background(self._inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
             await self._inside.pause(_APART)
-            value = await self._now(snapshot)
+            value = await self._take_now(snapshot)
         return value
 
-    async def _now(self, snapshot: Snapshot) -> Any:
+    async def _take_now(self, snapshot: Snapshot) -> Any:
         # After the scenario, with the events of what the app has sent in the background.
         if self.baseline.until:
             await self._inside.settle()

@@ -238,7 +238,7 @@ class Exploration:
             if now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
-            world = await self._verdict_of(deviations)
+            world = await self._try_world(deviations)
             if world is None:
                 continue
             if world.error is not None:
@@ -254,7 +254,7 @@ class Exploration:
 
     async def _try_written(self) -> None:
         # The body as written has to pass, and to do the same when it is run again.
-        world = await self._trials.control(self._trials.baseline)
+        world = await self._trials.run_control(self._trials.baseline)
         if world.error is not None:
             self._found.result = "failed in world 1"
             self._report.show_timeline(world, world.error)
@@ -280,7 +280,7 @@ class Exploration:
         if self._row is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
-    async def _verdict_of(self, deviations: tuple[Deviation, ...]) -> World | None:
+    async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
         world = await trials.run(deviations, trials.baseline)
@@ -295,7 +295,7 @@ class Exploration:
         if unfired := world.unfired:
             trials.unfired |= unfired
             return None
-        return await trials.proven(world)
+        return await trials.prove(world)
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -314,7 +314,7 @@ class Exploration:
                 break
             tried += 1
             try:
-                world = await self._verdict_of(deviations)
+                world = await self._try_world(deviations)
             except BaseException as error:
                 if is_skip(error):
                     continue
@@ -352,14 +352,14 @@ class Exploration:
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
         trials = self._trials
-        written = await trials.control(trials.baseline)
+        written = await trials.run_control(trials.baseline)
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await trials.learn_steps(written)
         self._search.add(written.log())
         world = await trials.run(deviations, trials.baseline)
-        world = await trials.proven(world) or world
+        world = await trials.prove(world) or world
         self._note_order(world.log())
         if world.error is not None:
             self._found.result = f"failed in the world {[*map(str, deviations)]}"
@@ -388,7 +388,7 @@ class Exploration:
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
-        again = await self._trials.control(world.baseline, world.deviations)
+        again = await self._trials.run_control(world.baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written when it was run again"

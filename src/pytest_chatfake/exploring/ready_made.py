@@ -168,7 +168,7 @@ class Run(Generic[Tests]):
         """Let the card say something next to the test's verdict, such as what was not tried."""
         self._remarks.notes.append(text)
 
-    def tried(self, extent: str) -> None:
+    def note_extent(self, extent: str) -> None:
         """Let the card say how much was tried, if the test passes."""
         self._remarks.extent = extent
 
@@ -176,7 +176,7 @@ class Run(Generic[Tests]):
         # Skip the test if its result depends on chance; else let the card say what was tried.
         if sometimes := exploration._trials.sometimes:
             pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
-        self.tried(counted(exploration._tried.deviating, "world"))
+        self.note_extent(counted(exploration._tried.deviating, "world"))
         self._remarks.notes += exploration._tried.untried
 
     def _scope(self, kinds: tuple[str, ...], *, may_be_only: bool = True) -> CheckedOptions:
@@ -193,7 +193,7 @@ class Run(Generic[Tests]):
             all_kinds=True,
         )
 
-    def _explored(
+    def _run_explorer(
         self,
         scenario: Callable[[ChatFake], Coroutine[Any, Any, None]],
         scope: CheckedOptions,

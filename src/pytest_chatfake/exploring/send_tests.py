@@ -312,7 +312,7 @@ class _SendRun(Run[SendTests]):
             await self._judge(scene, sending, "the API key was rotated")
 
         self._explore(sends=sends)
-        self.tried("1 rotation")
+        self.note_extent("1 rotation")
 
     def compare_without_money(self) -> None:
         config = self._explorer._config
@@ -332,7 +332,7 @@ class _SendRun(Run[SendTests]):
             await self._judge(scene, sending, cause)
 
         self._explore(sends=sends)
-        self.tried("1 world")
+        self.note_extent("1 world")
 
     # An exploration
 
@@ -356,7 +356,7 @@ class _SendRun(Run[SendTests]):
         scope = self._scope(kinds, may_be_only=bool(kinds))
         scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
         row = ReadyMadeTest(self._name, self._as_written, self._wants)
-        return self._explored(scenario, scope, row)
+        return self._run_explorer(scenario, scope, row)
 
     async def _sends(self, scene: Scene, *, twice: bool = False) -> None:
         sending = self._sending(scene.fake, twice=twice)

@@ -52,7 +52,7 @@ class SentMessages:
     def _are_compared(self, world: Comparison) -> bool:
         return self._counts and world.compares and not (world.learning or world.baseline.until)
 
-    async def awaited(self, scene: Scene) -> Books | None:
+    async def await_late(self, scene: Scene) -> Books | None:
         """Await what a crash or an error has left to a worker, so that the snapshot shows it.
 
         Returns:
@@ -60,7 +60,7 @@ class SentMessages:
         """
         if not (self._may_come_late and self._are_compared(scene.comparison)):
             return None
-        return await awaited_books(scene, scene.comparison.baseline.messages)
+        return await await_books(scene, scene.comparison.baseline.messages)
 
     def check(self, scene: Scene, books: Books) -> None:
         """Compare the messages of a world with those of the first world, or learn these."""
@@ -89,7 +89,7 @@ def require_none(
         raise comparison.error_about(cause, lines, "messages")
 
 
-async def awaited_books(scene: Scene, sent: Counter[Content]) -> Books:
+async def await_books(scene: Scene, sent: Counter[Content]) -> Books:
     """Return the books once a worker, such as one in the snapshot, has sent what is missing."""
     await scene.take_and_settle()
     first = books = scene.books

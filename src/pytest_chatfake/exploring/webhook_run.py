@@ -33,7 +33,7 @@ from .ready_made import Ending, Parameters, ReadyMade, Run, check_expected, item
 from .scene import Scene
 from .search import WorldLog
 from .send_judge import Content
-from .sent_messages import SentMessages, awaited_books, require_none
+from .sent_messages import SentMessages, await_books, require_none
 from .world_observer import observer_of
 
 #: Returns whether a deviation is tried, given the log of the world as written.
@@ -140,7 +140,7 @@ class WebhookRun(Run[ReadyMade]):
 
         async def count_messages(scene: Scene) -> None:
             nonlocal sent, is_clear
-            books = await awaited_books(scene, sent or Counter())
+            books = await await_books(scene, sent or Counter())
             is_clear = books.can_deduplicate
             sent = books.contents if sent is None else sent
             lines = [*books.repeats(sent), *books.missing(sent)]
@@ -216,7 +216,7 @@ class WebhookRun(Run[ReadyMade]):
         )
         row = ReadyMadeTest(self._name, self._as_written, wants or (lambda _, __: True))
         try:
-            exploration = self._explored(scenario, scope, row, is_called=self.has_own_scenario)
+            exploration = self._run_explorer(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
             last = self._explorer.explorations[-1]
             if last._failed_as_written and not self._is_through:
@@ -265,13 +265,13 @@ class WebhookRun(Run[ReadyMade]):
 
     async def count_events(self, scene: Scene) -> None:
         events = {attempt.event for attempt in scene.inside.attempts if was_made(attempt)}
-        self.tried(counted(len(events), "event"))
+        self.note_extent(counted(len(events), "event"))
 
     async def age(self, scene: Scene, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
         await scene.perform(scene.fake.clock.advance(**by))
-        await self._returned("forget()", self._forget())
+        await self._await_method("forget()", self._forget())
 
     async def judge(self, scene: Scene, cause: str = _AS_WRITTEN) -> None:
         """Compare the snapshot with what ``expected()`` returns."""
@@ -281,11 +281,11 @@ class WebhookRun(Run[ReadyMade]):
         if comparison.baseline.until or not comparison.judges:
             return
         await scene.inside.settle()
-        expected = await self._returned("expected()", self._tests.expected(scene.fake))
+        expected = await self._await_method("expected()", self._tests.expected(scene.fake))
         check_expected(expected)
         await comparison.judge(expected, scene.snapshot, cause)
 
-    async def _returned(self, method: str, made: Any) -> Any:
+    async def _await_method(self, method: str, made: Any) -> Any:
         # The result of a method of the user's that may be async if the others are.
         if inspect.isgenerator(made) or inspect.isasyncgen(made):
             raise TypeError(f"{method}: expected a function without yield")
@@ -311,7 +311,7 @@ class WebhookRun(Run[ReadyMade]):
         if ending is not None:
             await ending(scene)
         if looks:
-            books = await self._sent.awaited(scene)
+            books = await self._sent.await_late(scene)
             if self.judges:
                 await self.judge(scene)
             if scene.snapshot is not None:
@@ -323,7 +323,7 @@ class WebhookRun(Run[ReadyMade]):
         if looks and scene.snapshot is not None:
             look = partial(scene.comparison.look, snapshot=scene.snapshot)
         with self._counting(scene):
-            await played(scene, self._scenario, scene.comparison.baseline.until, look)
+            await play_scenario(scene, self._scenario, scene.comparison.baseline.until, look)
         if not self._was_played:
             _require_attempts(scene)
             scene.inside.checks.require_accepted()
@@ -343,7 +343,7 @@ class WebhookRun(Run[ReadyMade]):
             yield
         finally:
             plugins.unregister(self._changes)
-        self.tried(self._changes.summary())
+        self.note_extent(self._changes.summary())
 
     def _check_endpoints(self, inside: Inside, *, raises: bool, retries: bool) -> None:
         if not inside.connected:
@@ -396,7 +396,7 @@ class WebhookRun(Run[ReadyMade]):
         return self._pasted(lines, imports)
 
 
-async def played(
+async def play_scenario(
     scene: Scene,
     scenario: Callable[[ChatFake], Any],
     last: int,

@@ -27,7 +27,7 @@ from .explorer import Explorer
 from .ready_made import ReadyMade, writes
 from .scene import Scene
 from .sent_messages import require_none
-from .webhook_run import NO_EXPECTED, WebhookRun, played
+from .webhook_run import NO_EXPECTED, WebhookRun, play_scenario
 
 _IN_ORDER: Final = (
     "no event overtook an earlier one of its message: cause two without a settle(), an assertion "
@@ -140,7 +140,7 @@ class WebhookTests(ReadyMade):
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         scene = Scene(chat_fake, None)
-        playing = played(scene, self.scenario, last)
+        playing = play_scenario(scene, self.scenario, last)
         return playing if scene.inside.is_async else run_at_once(playing)
 
     def forget(self) -> Any:
@@ -281,7 +281,7 @@ class WebhookTests(ReadyMade):
             await scene.settle_with_retries()
             last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
             _check_unknown(last.values())
-            webhook_run.tried(counted(len(last), "event"))
+            webhook_run.note_extent(counted(len(last), "event"))
 
         webhook_run.explore(ending=send, raise_exceptions=False)
 
@@ -293,7 +293,7 @@ class WebhookTests(ReadyMade):
             dropped = sum(message.dropped for message in scene.fake.messages)
             if not dropped:
                 pytest.skip("no message of your scenario was dropped within 31 days")
-            webhook_run.tried(counted(dropped, "message"))
+            webhook_run.note_extent(counted(dropped, "message"))
             await webhook_run.judge(scene, _UNDELIVERED)
 
         webhook_run.require_right()
@@ -308,7 +308,7 @@ class WebhookTests(ReadyMade):
                 ending=partial(webhook_run.judge, cause=f"the scenario began at {time} UTC"),
                 raise_exceptions=False,
             )
-        webhook_run.tried("2 worlds")
+        webhook_run.note_extent("2 worlds")
 
     def test_a_later_version(self, webhook_run: WebhookRun) -> None:
         """Ignore unknown fields and types of events, and accept unknown values."""
@@ -353,7 +353,7 @@ class WebhookTests(ReadyMade):
             kinds = [event.type for event in names]
             if not any(_listens(scene, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
-            webhook_run.tried(counted(len(names), "message"))
+            webhook_run.note_extent(counted(len(names), "message"))
             if logging.root.manager.disable >= logging.ERROR:
                 webhook_run.note("logging.disable() hides the errors that your app logs")
             errors = {
@@ -376,7 +376,7 @@ class WebhookTests(ReadyMade):
             reject = scene.fake.webhooks.assert_rejects_forgeries
             await scene.perform(reject(scene.snapshot, known=self.known_forgeries))
             if check := scene.inside.forgery_check:
-                webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
+                webhook_run.note_extent(counted(len(check.refused), "forgery", "forgeries"))
                 for note in check.notes:
                     webhook_run.note(note)
 
