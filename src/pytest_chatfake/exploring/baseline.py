@@ -130,12 +130,16 @@ class Comparison:
 
     async def judge(self, expected: object, snapshot: Snapshot, cause: str) -> None:
         """Take a snapshot, and compare it with what it has to be."""
-        value = await self._inside.taken(snapshot)
+        lines, note = self.unexpected(expected, await self._inside.taken(snapshot))
+        if lines:
+            raise self.error_about(cause, lines, "expected", note)
+
+    def unexpected(self, expected: object, value: object) -> tuple[list[str], str]:
+        """Return where a value isn't as expected, and what the fake's books say of amounts."""
         if value == expected:
-            return
+            return [], ""
         lines = self._inside.difference(expected, value, "expected")
-        note = books_about(expected, value, self._inside)
-        raise self.error_about(cause, lines, "expected", note)
+        return lines, _books_about(expected, value, self._inside)
 
     def error_about(
         self, cause: str, lines: list[str], basis: Basis = "as written", note: str = ""
@@ -232,8 +236,8 @@ class Comparison:
             error.args = (because(cause, self._differing[1]),)
 
 
-def books_about(expected: object, value: object, inside: Inside) -> str:
-    """Return the fake's books, if a snapshot has other amounts than expected; else nothing."""
+def _books_about(expected: object, value: object, inside: Inside) -> str:
+    # Empty unless a snapshot has other amounts than expected.
     how = hint(expected, value)
     if how is None:
         return ""

@@ -35,7 +35,7 @@ from ..base.views import counted
 from ..fake.snapshots import SnapshotError
 from .arrivals import is_another_order
 from .baseline import Baseline
-from .crash_coverage import CrashCoverage
+from .crash_coverage import why_missed, why_safe
 from .description import describe
 from .deviations import CRASHING, EARLY, OVER_A_SOCKET, Deviation
 from .environment import Environment
@@ -338,9 +338,10 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._tried.leave_out(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            coverage = CrashCoverage(written.seen.watches, self._scope)
-            self._tried.missed_points = coverage.why_missed()
-            self._tried.cannot_crash = coverage.why_safe() if "crash" in self._scope.kinds else ""
+            watches = written.seen.watches
+            self._tried.missed_points = why_missed(watches, self._scope)
+            if "crash" in self._scope.kinds:
+                self._tried.cannot_crash = why_safe(watches, self._scope)
 
     def _progress_line(self, seconds: float) -> str:
         # The longest part shows whether the app or the body is slow.

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from ..base.calling_line import is_ours
 from ..transport.client.django_bridge import drop_connection, open_connections
-from .database_calls import METHODS, used_connection
+from .database_calls import METHODS, called_name, used_connection
 
 #: The types of locks that are written in C, and where those that are written in Python come from.
 #: Others, such as a lock in redis, may outlive a process.
@@ -87,15 +87,14 @@ class Holdings:
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
-        is_c = event.startswith("c_")
-        name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
-        if name in {"acquire", "release"}:
-            lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
-            if name == "release" and event in {"call", "c_call"}:
-                self._forget(lock)
-            elif name == "acquire" and _acquires(lock, frame, event, arg) and self._is_own():
+        name, is_call = called_name(frame, event, arg), event in {"call", "c_call"}
+        if name == "release" and is_call:
+            self._forget(_lock_of(frame, event, arg))
+        elif name == "acquire":
+            lock = _lock_of(frame, event, arg)
+            if _acquires(lock, frame, event, arg) and self._is_own():
                 self._locks.append(lock)
-        elif name in METHODS and event in {"call", "c_call"} and self._is_own():
+        elif name in METHODS and is_call and self._is_own():
             with suppress(Exception):  # an attribute of a closed connection may raise
                 self._note_connection(used_connection(frame, event, arg))
 
@@ -119,6 +118,11 @@ class Holdings:
         index = next((index for index, one in enumerate(self._locks) if one is lock), None)
         if index is not None:
             del self._locks[index]
+
+
+def _lock_of(frame: FrameType, event: str, arg: Any) -> Any:
+    is_c = event.startswith("c_")
+    return getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
 
 
 def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:

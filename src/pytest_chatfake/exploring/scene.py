@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
 from .baseline import Comparison
-from .send_judge import Books
+from .send_judge import Books, Content
 from .world_observer import WorldObserver, observer_of
 
 #: How often a snapshot is taken again at most, because it has sent something.
@@ -48,6 +49,22 @@ class Scene:
     def app_sends(self) -> bool:
         """Whether an API call has sent a message."""
         return any(map(self.inside.send_call_of, self.inside.account.messages))
+
+    def require_none(
+        self, lines: list[str], books: Books, sent: Counter[Content], cause: str
+    ) -> None:
+        """Fail with these lines, if there are any.
+
+        Args:
+            lines: Say how messages differ.
+            books: What was sent here.
+            sent: What should have been.
+            cause: Why it may not have been.
+        """
+        if lines:
+            baseline = self.comparison.baseline
+            baseline.messages, baseline.quotes_ids = sent, books.quotes_ids
+            raise self.comparison.error_about(cause, lines, "messages")
 
     async def perform(self, step: object) -> None:
         """Await a verb's result, if it has to be awaited."""

@@ -17,7 +17,7 @@ from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from .app_calls import AppCalls, awaited
-from .baseline import Basis, Comparison, books_about
+from .baseline import Basis, Comparison
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration
@@ -437,7 +437,8 @@ class _SendRun(Run[SendTests]):
             if comparison.learning:
                 comparison.baseline.values.append(value)
             if is_judged:
-                differing, books_say = await self._unexpected(scene, value)
+                expected = await self._expected(scene)
+                differing, books_say = comparison.unexpected(expected, value)
                 lines += differing
             elif named != known.value:
                 lines += scene.inside.difference(known.value, named, "as written")
@@ -471,8 +472,7 @@ class _SendRun(Run[SendTests]):
         self._days = sending.days
         self._send_calls = books.send_calls
 
-    async def _unexpected(self, scene: Scene, value: Any) -> tuple[list[str], str]:
-        # Where the snapshot isn't what expected() returns, and what the fake's books say of that.
+    async def _expected(self, scene: Scene) -> Any:
         if scene.snapshot is None:
             raise ChatFakeError(
                 "connect(): expected a snapshot to compare with expected(), got None; return a "
@@ -480,10 +480,7 @@ class _SendRun(Run[SendTests]):
             )
         expected = await awaited(self._tests.expected(scene.fake))
         check_expected(expected)
-        if value == expected:
-            return [], ""
-        lines = scene.inside.difference(expected, value, "expected")
-        return lines, books_about(expected, value, scene.inside)
+        return expected
 
     def _unending(self, fake: ChatFake, books: Books) -> list[str]:
         end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)

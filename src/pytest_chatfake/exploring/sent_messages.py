@@ -76,17 +76,7 @@ class SentMessages:
             lines = [*books.repeats(baseline.messages)]
             if self._may_come_late:
                 lines += books.missing(baseline.messages)
-            require_none(lines, comparison, books, baseline.messages, "other messages were sent")
-
-
-def require_none(
-    lines: list[str], comparison: Comparison, books: Books, sent: Counter[Content], cause: str
-) -> None:
-    """Fail with these lines, if there are any, because other messages were sent before."""
-    if lines:
-        baseline = comparison.baseline
-        baseline.messages, baseline.quotes_ids = sent, books.quotes_ids
-        raise comparison.error_about(cause, lines, "messages")
+            scene.require_none(lines, books, baseline.messages, "other messages were sent")
 
 
 async def await_books(scene: Scene, sent: Counter[Content]) -> Books:

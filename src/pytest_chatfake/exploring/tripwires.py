@@ -7,8 +7,8 @@ function's code reaches them all.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias
@@ -52,6 +52,14 @@ def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStac
     # First, because an interrupt may come at any time.
     stack.callback(setattr, function, "__code__", code)
     function.__code__ = made.replace(co_consts=constants)
+
+
+@contextmanager
+def detour(function: Any, call: Callable[..., Any]) -> Generator[None]:
+    """Call another function in place of one, as :func:`set_detour` does, in a block."""
+    with ExitStack() as stack:
+        set_detour(function, call, stack)
+        yield
 
 
 def set_tripwire(function: FunctionType, report: Report, stack: ExitStack) -> None:

@@ -33,7 +33,7 @@ from .ready_made import Ending, Parameters, ReadyMade, Run, check_expected, item
 from .scene import Scene
 from .search import WorldLog
 from .send_judge import Content
-from .sent_messages import SentMessages, await_books, require_none
+from .sent_messages import SentMessages, await_books
 from .world_observer import observer_of
 
 #: Returns whether a deviation is tried, given the log of the world as written.
@@ -144,7 +144,7 @@ class WebhookRun(Run[ReadyMade]):
             is_clear = books.can_deduplicate
             sent = books.contents if sent is None else sent
             lines = [*books.repeats(sent), *books.missing(sent)]
-            require_none(lines, scene.comparison, books, sent, "an API call failed")
+            scene.require_none(lines, books, sent, "an API call failed")
 
         def wants(deviation: Deviation, log: WorldLog) -> bool:
             in_attempts = {(each.number, each.call) for each in log.calls if each.is_in_attempt}

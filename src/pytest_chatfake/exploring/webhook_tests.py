@@ -26,7 +26,6 @@ from .deviations import EARLY, POSTED
 from .explorer import Explorer
 from .ready_made import ReadyMade, writes
 from .scene import Scene
-from .sent_messages import require_none
 from .webhook_run import NO_EXPECTED, WebhookRun, play_scenario
 
 _IN_ORDER: Final = (
@@ -196,7 +195,7 @@ class WebhookTests(ReadyMade):
             snapshot = scene.snapshot or list
             await scene.perform(scene.inside.expect_idempotent(snapshot, two_days_later))
             books = scene.books
-            require_none([*books.repeats(sent)], scene.comparison, books, sent, cause)
+            scene.require_none([*books.repeats(sent)], books, sent, cause)
             if webhook_run.judges:
                 await webhook_run.judge(scene, cause)
             if scene.snapshot is not None:  # it is as before, and so as written
