@@ -42,6 +42,8 @@ class CrashWatch(PointWatch):
         swallower: The library that swallowed the crash; None: none did.
     """
 
+    stopped: ConnectionResetError | None  # or type checkers think that it is never None
+
     def __init__(self, point: CrashPoint, functions: Mapping[FunctionType, str]) -> None:
         super().__init__(functions, point)
         self.swallower: Swallower | None = None

@@ -66,11 +66,14 @@ class Holdings:
         if "sqlalchemy.ext.asyncio" in sys.modules:
             in_greenlet = sys.modules["sqlalchemy.util"].greenlet_spawn
         for key, used in list(self._used.items()):
-            is_awaited = inspect.iscoroutinefunction(used.rollback)
-            if is_awaited or in_greenlet is not None:
-                del self._used[key]
-                with suppress(Exception):
-                    await (used.rollback() if is_awaited else in_greenlet(used.rollback))
+            rollback = used.rollback
+            if not inspect.iscoroutinefunction(rollback):
+                if in_greenlet is None:
+                    continue
+                rollback = partial(in_greenlet, rollback)
+            del self._used[key]
+            with suppress(Exception):
+                await rollback()
 
     def let_go(self) -> None:
         """Release the locks, and roll the other transactions back."""
