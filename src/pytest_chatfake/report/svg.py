@@ -6,7 +6,6 @@ The text has a fixed size; a page that is too narrow scrolls.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -115,27 +114,30 @@ class _Row(NamedTuple):
 
 
 def _placed(rows: Sequence[TimelineRow], labels: Labels, begun: int) -> list[_Row]:
-    # Long lines are broken; the columns of all entries are aligned with each other.
-    shown = [row for row in rows if isinstance(row, Record)]
-    cells: list[tuple[str, ...]] = []
-    counts: list[int] = []  # of each entry's lines
-    for *head, what in cells_of(shown, labels, begun):
-        first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
-        cells += [(*head, first), *(("", "", "", other) for other in others)]
-        counts.append(1 + len(others))
-    aligned_lines = iter(aligned(cells, right=2))
-    texts = iter([[*islice(aligned_lines, count)] for count in counts])
+    # The columns before the texts are aligned, and long texts are broken.
+    cells = cells_of([row for row in rows if isinstance(row, Record)], labels, begun)
+    heads = aligned([head for *head, _ in cells], right=2)
+    indent = " " * (max(map(len, heads), default=0) + 2)
+    entries = iter(
+        [
+            _broken(text, head.ljust(len(indent)), indent)
+            for head, (*_, text) in zip(heads, cells, strict=True)
+        ]
+    )
     placed: list[_Row] = []
     top = _HEAD
     for row in rows:
-        if isinstance(row, Record):
-            entry, lines = row, next(texts)
-        else:
-            entry, lines = None, wrap(row, _WIDEST, initial_indent="  ", subsequent_indent="  ")
+        entry = row if isinstance(row, Record) else None
+        lines = _broken(row, "  ", "  ") if isinstance(row, str) else next(entries)
         bottom = top + _LINE * len(lines) + _GAP
         placed.append(_Row(entry, lines, top, bottom))
         top = bottom
     return placed
+
+
+def _broken(text: str, head: str, indent: str) -> list[str]:
+    width = _WIDEST + len(indent)
+    return wrap(text, width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _drawn(row: _Row, width: int, lanes: _Lanes, numbers: Collection[int]) -> str:
