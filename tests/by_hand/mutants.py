@@ -163,8 +163,11 @@ LIKELY = {
     "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
     "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
     "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
-    "webhooks.schemes": "test_forgeries test_forged_schemes",
-    "webhooks.signing": "test_signing test_refusals",
+    "webhooks.changed_bodies": "test_forged_schemes",
+    "webhooks.header_parts": "test_forged_schemes test_forgeries",
+    "webhooks.probes": "test_forged_schemes test_forgeries",
+    "webhooks.schemes": "test_forged_schemes test_forgeries",
+    "webhooks.signing": "test_signing test_signed_bodies test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",
     "wire.naming": "test_own_fields test_refusals test_other_events",
