@@ -82,7 +82,7 @@ class Forgery(Fault):
         self._forged = forged
         self._content = content
         self._mark = Mark(self._kind, f"{self._text}, {what}", line)
-        self._got_through = False
+        self.got_through = False
 
     def _decide(self, attempt: Attempt) -> Decision:
         forged, meaning = self._forged, Meaning(wanted=True, uncounted=True)
