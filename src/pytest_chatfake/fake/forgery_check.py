@@ -52,8 +52,8 @@ class _Result(Enum):
     #: Accepted, and the test knows it.
     KNOWN = auto()
 
-    #: Accepted, but it may be genuine, as a control has shown: the app may have verified another
-    #: signature, or what the forgery has changed may be unsigned.
+    #: Accepted, but it may be genuine: the app may have verified another signature, or what the
+    #: forgery has changed may be unsigned. A control has shown that, or was hidden by a 429.
     LEFT_OUT = auto()
 
     #: Accepted, and so was its control, a change that no app has to notice. If the app verifies

@@ -98,7 +98,7 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
         yield f"{path or 'snapshot'}: {other_items}"
         return
     is_told = False
-    for name, old, new in _parts(before, after):
+    for name, old, new in parts(before, after):
         if old is _NOTHING or new is _NOTHING or old != new:
             yield from _differences(old, new, path + name, then)
             is_told = True
@@ -118,8 +118,8 @@ def _is_time(value: Any, now: int) -> bool:
     return isinstance(value, date | time)
 
 
-def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
-    # Splits two values of one type into parts: the name of each, and its two values.
+def parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
+    """Yield the parts of two values of one type: the code that gets each, and its two values."""
     if isinstance(before, DICT) and isinstance(after, DICT):
         for key in dict.fromkeys([*before, *after]):
             name = f'"{key}"' if isinstance(key, str) else repr(key)
@@ -144,11 +144,11 @@ def _compared_fields(value: Any) -> Iterator[str]:
 
 def unequal_parts(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the innermost values in which two snapshots differ; a missing one is an object."""
-    parts = [(old, new) for _, old, new in _parts(before, after) if old != new]
-    if not parts:
+    unequal = [(old, new) for _, old, new in parts(before, after) if old != new]
+    if not unequal:
         yield before, after
-    for part in parts:
-        yield from unequal_parts(*part)
+    for pair in unequal:
+        yield from unequal_parts(*pair)
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:
@@ -232,7 +232,7 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
     # The place of a value that never equals its copy, so no two snapshots can agree, or that equals
     # others with other values; empty if there is none. NaN and functions are their own copies, and
     # collections treat the same object as equal.
-    for name, one, other in _parts(value, copied):
+    for name, one, other in parts(value, copied):
         if place := _unequal(one, other, path + name):
             return place
     items = value if isinstance(value, _HASHED) else [value]
