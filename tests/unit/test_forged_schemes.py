@@ -464,10 +464,72 @@ class SignedDigest(Scheme):
         return given[6:].removesuffix(":"), b64(mac(nonce, digest).digest()), None
 
 
+# Schemes with random numbers that Python doesn't draw, so that they are others at each call.
+
+
+class FieldsByNumber(RandomFields):
+    """The fields of a JSON body, and a nonce."""
+
+    def sign(self, request):
+        nonce = str(next(NUMBERS))
+        signature = mac(nonce, self.canonical(request.body)).hexdigest()
+        return {"X-Nonce": nonce, "X-Signature": signature}
+
+
+class InsideByNumber(Inside):
+    """All in one header."""
+
+    def sign(self, request):
+        nonce, at = str(next(NUMBERS)), str(request.timestamp)
+        signature = mac(at, nonce, request.body).hexdigest()
+        return {"X-Signature": f"t={at},nonce={nonce},v1={signature}"}
+
+
+class UnsignedTime(Scheme):
+    """A body, beside a time that isn't signed."""
+
+    def sign(self, request):
+        salt = str(next(NUMBERS))
+        return {
+            "X-At": str(request.timestamp),
+            "X-Signature": salt + mac(salt, request.body).hexdigest(),
+        }
+
+    def signature(self, headers, body):
+        given = headers["X-Signature"]
+        salt = given[: len(str(next(NUMBERS)))]
+        return given, salt + mac(salt, body).hexdigest(), None
+
+
+class KeyAndIds(Key):
+    """A key that is always the same, beside ids that may be taken for signatures."""
+
+    def sign(self, request):
+        number = str(next(NUMBERS))
+        return {**super().sign(request), "X-Auth-Id": number, "X-Request-Id": f"{number}-{number}A"}
+
+
+class Sealed(Scheme):
+    """JSON in base64, with a nonce and a signature."""
+
+    def sign(self, request):
+        nonce = str(next(NUMBERS))
+        fields = {"nonce": nonce, "mac": mac(nonce, request.body).hexdigest()}
+        return {"X-Seal": b64(json.dumps(fields).encode())}
+
+    def signature(self, headers, body):
+        given = headers["X-Seal"]
+        fields = json.loads(base64.urlsafe_b64decode(given))
+        nonce = fields["nonce"]
+        right = {"nonce": nonce, "mac": mac(nonce, body).hexdigest()}
+        return given, b64(json.dumps(right).encode()), None
+
+
 SCHEMES = [Nonce, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
 SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest, KeyName]
+SCHEMES += [FieldsByNumber, InsideByNumber, UnsignedTime]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 
@@ -529,6 +591,91 @@ def test_an_app_that_goes_on_without_a_signature_is_found(scheme):
     got, _ = verdict_on(scheme, "skips what it can't read")
 
     assert got[0] == "unsigned"
+
+
+class TwoKeys(Key):
+    """Two keys that are always the same, of which the app needs one."""
+
+    def sign(self, request):
+        return {**super().sign(request), "X-Other-Key": "abcdefghijkl"}
+
+
+class TwoSignaturesAndADate(Scheme):
+    """Two hash functions sign a date as well, which an app with a flaw doesn't need."""
+
+    dated = True
+
+    def sign(self, request):
+        at = str(request.timestamp)
+        signed = f"{at}.".encode() + request.body
+        macs = {f"X-{name}": hmac.new(b"secret", signed, name).hexdigest() for name in HASHES}
+        return {"X-Date": at, **macs}
+
+    def signature(self, headers, body):
+        at = int(headers["X-Date"])
+        signed = f"{at}.".encode() + body
+        return headers["X-sha256"], hmac.new(b"secret", signed, "sha256").hexdigest(), at
+
+
+HASHES = ("sha1", "sha256")
+
+
+@pytest.mark.parametrize("scheme", [KeyAndIds(), Sealed(), TwoKeys(), TwoSignaturesAndADate()])
+def test_no_right_app_is_accused_for_a_part_that_is_taken_for_a_signature(scheme):
+    assert verdict_on(scheme)[0] == []
+    assert "unsigned" in verdict_on(scheme, "accepts everything")[0]
+
+
+def test_a_missing_date_is_found_although_two_signatures_cover_it():
+    class TakesTheTime(TwoSignaturesAndADate):
+        def signature(self, headers, body):
+            return super().signature({"X-Date": str(int(time.time())), **headers}, body)
+
+    assert verdict_on(TakesTheTime())[0] == ["without X-Date"]
+
+
+def headers_of(tried):
+    return [what.removeprefix("without ") for what in tried if what.startswith("without ")]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "names"),
+    [
+        (Nonce(), ["X-Nonce", "X-Signature"]),
+        (FieldsByNumber(), ["X-Nonce", "X-Signature"]),
+        (SignedDigest(), ["Signature-Input", "Signature"]),
+        (Salted(), ["X-Request-Id", "X-Sent-At", "X-Signature"]),
+        (KeyAndId(), ["Authorization", "X-Request-Id", "X-At"]),
+        (TwoKeys(), ["Authorization", "X-Other-Key"]),
+        (TwoSignaturesAndADate(), ["X-Date", "X-sha1", "X-sha256"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_header_of_a_signature_is_left_out_once(scheme, names):
+    assert headers_of(verdict_on(scheme)[1]) == names
+
+
+def test_a_date_that_is_not_signed_belongs_to_no_signature():
+    class DateBesideFields(Fields):
+        def sign(self, request):
+            return {"X-Date": str(request.timestamp), **super().sign(request)}
+
+    assert headers_of(verdict_on(DateBesideFields())[1]) == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "what"),
+    [
+        (Event(), "with another event's signature"),
+        (KeyName(), "with another event's signature"),
+        (KeyName(), "changed after it was signed"),
+        (FieldsByNumber(), "changed after it was signed"),
+        (UnsignedTime(), "changed after it was signed"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_can_be_told_by_a_signature_is_tried(scheme, what):
+    assert what in verdict_on(scheme)[1]
 
 
 @pytest.mark.parametrize(
