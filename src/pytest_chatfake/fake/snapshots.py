@@ -50,6 +50,9 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 #: How a private name begins, also one that Python has mangled.
 _PRIVATE: Final = re.compile(r"^_+(?:[^_]\w*?__)?")
 
+#: How the name of an attribute ends that only says which object it is, as in ``tenant_id``.
+_IDENTIFIER: Final = re.compile(r"(^|_)(?i:id|pk|key|uuid|guid)$|[a-z]Id$")
+
 #: Only these types are compared item by item. For type checkers, their items may be anything.
 DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
@@ -247,9 +250,9 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 def _ignored_attribute(value: object) -> str:
-    # An attribute that doesn't count, if a class's own `==` looks at one attribute at most: two
-    # objects of a Django model are equal if their keys are. A phone number, say, may leave out how
-    # it was written.
+    # An attribute that doesn't count, if a class's own `==` looks at one attribute at most, or at
+    # identifiers alone: two objects of a Django model are equal if their keys are. A phone number,
+    # say, may compare its area and its digits, and leave out how it was written.
     if not _has_own_equality(value):
         return ""
     own: dict[str, Any] = getattr(value, "__dict__", {})
@@ -258,7 +261,8 @@ def _ignored_attribute(value: object) -> str:
         known |= vars(cls)
     slots = [name for name, part in known.items() if inspect.ismemberdescriptor(part)]
     ignored = [name for name in (*own, *slots) if _is_ignored(name, value)]
-    if len(own) + len(slots) - len(ignored) > 1:
+    counted = [name for name in (*own, *slots) if name not in ignored]
+    if len(counted) > 1 and not all(map(_IDENTIFIER.search, counted)):
         return ""
     for name in filter(ignored.__contains__, own):
         public = _PRIVATE.sub("", name)
