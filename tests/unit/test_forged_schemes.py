@@ -477,12 +477,16 @@ class FieldsByNumber(RandomFields):
 
 
 class InsideByNumber(Inside):
-    """All in one header."""
+    """All in one header, with a short signature."""
 
     def sign(self, request):
         nonce, at = str(next(NUMBERS)), str(request.timestamp)
-        signature = mac(at, nonce, request.body).hexdigest()
+        signature = mac(at, nonce, request.body).hexdigest()[:48]
         return {"X-Signature": f"t={at},nonce={nonce},v1={signature}"}
+
+    def signature(self, headers, body):
+        given, right, at = super().signature(headers, body)
+        return given, right[:48], at
 
 
 class UnsignedTime(Scheme):
@@ -515,7 +519,7 @@ class Sealed(Scheme):
     def sign(self, request):
         nonce = str(next(NUMBERS))
         fields = {"nonce": nonce, "mac": mac(nonce, request.body).hexdigest()}
-        return {"X-Seal": b64(json.dumps(fields).encode())}
+        return {"X-Seal": b64(json.dumps(fields).encode()), "X-Client": "shop-backend"}
 
     def signature(self, headers, body):
         given = headers["X-Seal"]
@@ -671,11 +675,31 @@ def test_a_date_that_is_not_signed_belongs_to_no_signature():
         (KeyName(), "changed after it was signed"),
         (FieldsByNumber(), "changed after it was signed"),
         (UnsignedTime(), "changed after it was signed"),
+        (Sealed(), "with another event's signature"),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_can_be_told_by_a_signature_is_tried(scheme, what):
     assert what in verdict_on(scheme)[1]
+
+
+def test_a_key_beside_a_random_id_covers_no_body():
+    assert "changed after it was signed" not in verdict_on(KeyAndId())[1]
+
+
+@pytest.mark.parametrize(("scheme", "expected"), [(FieldsByNumber(), False), (KeyName(), True)])
+def test_a_body_without_values_is_only_changed_if_its_bytes_are_signed(scheme, expected):
+    scheme.outbound = lambda event: {"ok": bool(event)}
+
+    assert ("changed after it was signed" in verdict_on(scheme)[1]) == expected
+
+
+def test_an_app_that_only_looks_at_the_time_beside_a_key_is_found():
+    class TakesAnyKey(KeyAndId):
+        def signature(self, headers, body):
+            return "any", "any", int(headers["X-At"])
+
+    assert "with a wrong signature" in verdict_on(TakesAnyKey())[0]
 
 
 @pytest.mark.parametrize(
