@@ -342,6 +342,19 @@ class Envelope(Scheme):
         return str(fields["signature"]), mac(fields["payload"]).hexdigest(), None
 
 
+class Wrapped(Fields):
+    """The event in an object of the signer's, next to a signature of its fields."""
+
+    def sign(self, request):
+        signature = b64(mac(self.canonical(request.body)).digest())
+        return {}, {"event": request.json(), "signature": signature}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        right = b64(mac(self.canonical(json.dumps(fields["event"]))).digest())
+        return str(fields["signature"]), right, None
+
+
 class Notification(Scheme):
     """The event is text in JSON, with spaces of its own, next to a time."""
 
@@ -533,7 +546,7 @@ SCHEMES = [Nonce, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFie
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
 SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest, KeyName]
-SCHEMES += [FieldsByNumber, InsideByNumber, UnsignedTime]
+SCHEMES += [Wrapped, FieldsByNumber, InsideByNumber, UnsignedTime]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 
@@ -675,6 +688,7 @@ def test_a_date_that_is_not_signed_belongs_to_no_signature():
         (KeyName(), "changed after it was signed"),
         (FieldsByNumber(), "changed after it was signed"),
         (UnsignedTime(), "changed after it was signed"),
+        (Wrapped(), "changed after it was signed"),
         (Sealed(), "with another event's signature"),
     ],
     ids=lambda value: type(value).__name__,
@@ -683,13 +697,25 @@ def test_what_can_be_told_by_a_signature_is_tried(scheme, what):
     assert what in verdict_on(scheme)[1]
 
 
+def test_an_app_that_encodes_a_body_again_is_found_by_its_bytes():
+    class EncodesAgain(KeyName):
+        def signature(self, headers, body):
+            again = json.dumps(json.loads(body), separators=(",", ":")).encode()
+            return super().signature(headers, again)
+
+    assert verdict_on(EncodesAgain())[0] == ["changed after it was signed"]
+
+
 def test_a_key_beside_a_random_id_covers_no_body():
     assert "changed after it was signed" not in verdict_on(KeyAndId())[1]
 
 
-@pytest.mark.parametrize(("scheme", "expected"), [(FieldsByNumber(), False), (KeyName(), True)])
-def test_a_body_without_values_is_only_changed_if_its_bytes_are_signed(scheme, expected):
-    scheme.outbound = lambda event: {"ok": bool(event)}
+@pytest.mark.parametrize(
+    ("scheme", "value", "expected"),
+    [(FieldsByNumber(), True, False), (FieldsByNumber(), "yes", True), (KeyName(), True, True)],
+)
+def test_a_body_without_values_is_only_changed_if_its_bytes_are_signed(scheme, value, expected):
+    scheme.outbound = lambda _: {"ok": value}
 
     assert ("changed after it was signed" in verdict_on(scheme)[1]) == expected
 
