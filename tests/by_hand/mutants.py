@@ -87,6 +87,7 @@ LIKELY = {
     "exploring.injected_errors": "exploring/test_injected_errors",
     "exploring.memories": "exploring/test_memories",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
+    "exploring.rejections": "exploring/test_send_tests",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.webhook_tests": "exploring/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
@@ -134,6 +135,7 @@ LIKELY = {
     "test_target_arguments",
     "transport.client.watchdog": "test_watchdog",
     "transport.client.worker": "integration/test_worker integration/test_worker_cancellation",
+    "transport.client.wrapped_apps": "exploring/test_crashes test_lifespan",
     "transport.client.wsgi": "test_wsgi_requests test_wsgi_responses integration/test_targets",
     "transport.server": "integration/test_listener integration/test_listener_handlers "
     "integration/test_connection",
