@@ -689,6 +689,7 @@ def test_a_date_that_is_not_signed_belongs_to_no_signature():
         (FieldsByNumber(), "changed after it was signed"),
         (UnsignedTime(), "changed after it was signed"),
         (Wrapped(), "changed after it was signed"),
+        (SomeFields(), "changed after it was signed"),
         (Sealed(), "with another event's signature"),
     ],
     ids=lambda value: type(value).__name__,
