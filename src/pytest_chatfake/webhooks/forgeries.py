@@ -105,6 +105,8 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
 def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | str]:
     """Return how each forgery of a request is made, or why it is impossible here.
 
+    A right app refuses each one but the genuine request.
+
     Args:
         request: A genuine request, with a new event id.
         another: Another event that the endpoint may get, if there is one.
