@@ -137,6 +137,16 @@ class Fields(Scheme):
         return json.dumps(json.loads(body), sort_keys=True)
 
 
+class Truncated(Fields):
+    """The bytes of a body, with the shortest signature."""
+
+    def sign(self, request):
+        return {"X-Signature": mac(request.body).hexdigest()[:16]}
+
+    def signature(self, headers, body):
+        return headers["X-Signature"], mac(body).hexdigest()[:16], None
+
+
 class SomeFields(Fields):
     """A few of the fields."""
 
@@ -691,6 +701,7 @@ def test_a_date_that_is_not_signed_belongs_to_no_signature():
         (UnsignedTime(), "changed after it was signed"),
         (Wrapped(), "changed after it was signed"),
         (SomeFields(), "changed after it was signed"),
+        (Truncated(), "changed after it was signed"),
         (Sealed(), "with another event's signature"),
     ],
     ids=lambda value: type(value).__name__,
