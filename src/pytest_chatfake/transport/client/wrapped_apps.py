@@ -24,10 +24,17 @@ def apps_inside(app: Any) -> Iterator[tuple[Way, Any]]:
         way, outer = waiting.popleft()
         yield way, outer
         for name, inner in _parts(outer):
-            is_new = callable(inner) and not isinstance(inner, type) and id(inner) not in seen
-            if is_new and len(seen) < _MOST:
+            is_new = id(inner) not in seen and len(seen) < _MOST
+            if is_new and callable(inner) and _can_be_seen(inner):
                 seen.add(id(inner))
                 waiting.append(((*way, name), inner))
+
+
+def _can_be_seen(app: Any) -> bool:
+    # A class is no wrapper, and a proxy, as of Celery or Flask, would load what it stands for.
+    kind = type(app)
+    is_proxy = any("__class__" in vars(cls) for cls in kind.__mro__[:-1])
+    return not is_proxy and not issubclass(kind, type)
 
 
 def _parts(app: Any) -> Iterator[tuple[str, Any]]:
