@@ -354,7 +354,7 @@ class Envelope(Scheme):
 
 
 class Wrapped(Fields):
-    """The event in an object of the signer's, next to a signature of its fields."""
+    """The event in an object of the signer's, next to a signature of its id."""
 
     def sign(self, request):
         signature = b64(mac(self.canonical(request.body)).digest())
@@ -364,6 +364,9 @@ class Wrapped(Fields):
         fields = json.loads(body)
         right = b64(mac(self.canonical(json.dumps(fields["event"]))).digest())
         return str(fields["signature"]), right, None
+
+    def canonical(self, body):
+        return json.loads(body)["chatMessage"]["id"]
 
 
 class Notification(Scheme):
