@@ -431,6 +431,33 @@ class Encrypted(Scheme):
         return given, mac(at, nonce, fields["encrypted"]).hexdigest(), int(at)
 
 
+class EncryptedFields(Scheme):
+    """The event is parsed, written again and encrypted, and that is signed."""
+
+    def read(self, body):
+        return json.loads(body)
+
+    def sign(self, request):
+        text = json.dumps(self.read(request.body)).encode()
+        secret = b64(bytes(byte ^ 7 for byte in text))
+        return {}, {"encrypted": secret, "signature": mac(secret).hexdigest()}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        secret = str(fields["encrypted"])
+        json.loads(bytes(byte ^ 7 for byte in base64.urlsafe_b64decode(secret)))
+        return str(fields["signature"]), mac(secret).hexdigest(), None
+
+
+class EncryptedForm(EncryptedFields):
+    """The same with a form."""
+
+    outbound = staticmethod(FormFields.outbound)
+
+    def read(self, body):
+        return parse_qsl(body.decode())
+
+
 class InAList(Envelope):
     """The same as an envelope, with a list of signatures."""
 
@@ -560,7 +587,7 @@ SCHEMES = [Nonce, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFie
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
 SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest, KeyName]
-SCHEMES += [Wrapped, FieldsByNumber, InsideByNumber, UnsignedTime]
+SCHEMES += [EncryptedFields, EncryptedForm, Wrapped, FieldsByNumber, InsideByNumber, UnsignedTime]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 

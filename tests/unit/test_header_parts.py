@@ -1,10 +1,13 @@
 """The parts of headers: where they are, which ones differ, and how they are replaced."""
 
+import base64
+
 import pytest
 
 from pytest_chatfake.webhooks.header_parts import (
     LAST,
     differing,
+    json_in,
     part_at,
     relabelled,
     with_another_end,
@@ -30,6 +33,13 @@ HEADERS = {"X-Sig": "t=17, v1=ab+/c==", "X-Key": "Bearer 0123456789", "X-Empty":
 )
 def test_a_part_is_found_by_its_place(name, number, part):
     assert part_at(HEADERS, (name, number)) == part
+
+
+@pytest.mark.parametrize("text", ['{"a":1}', '{"a":12}', '{"a":123}', '{"a":1234}'])
+def test_json_is_read_from_base64_of_any_length_and_without_padding(text):
+    part = base64.urlsafe_b64encode(text.encode()).decode()
+
+    assert [json_in(part), json_in(part.rstrip("="))] == [text, text]
 
 
 @pytest.mark.parametrize(

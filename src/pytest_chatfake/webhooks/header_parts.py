@@ -115,8 +115,9 @@ def with_parts_of(value: str, other: str, numbers: Iterable[int]) -> str:
     parts, others = _PART.findall(value), _PART.findall(other)
     if len(parts) != len(others):
         return value
-    for number in sorted(numbers, reverse=True):
-        value = with_changed_parts(value, [number], lambda _, new=others[number]: new)  # type: ignore[misc]
+    for number in numbers:
+        for start, end in _spans(value, [number]):
+            value = value[:start] + others[number] + value[end:]
     return value
 
 
