@@ -88,13 +88,17 @@ class Sending:
                 await self._work_after(days=1)
                 self.days += 1
         else:
-            for _ in range(self.days):
-                await self._work_after(days=1)
+            await self.work_daily(self.days)
         if self.days:
             await self._work_for_hours()
         if self.app.has_restarted:
             with warnings_unheard():
                 gc.collect()
+
+    async def work_daily(self, days: int) -> None:
+        """Let the scheduler work once a day."""
+        for _ in range(days):
+            await self._work_after(days=1)
 
     async def _work_for_hours(self) -> None:
         for _ in range(ROUNDS):

@@ -85,7 +85,7 @@ def has_failed(record: Record) -> bool:
     """
     if isinstance(record, Attempt):
         if (forgery := forgery_of(record)) is not None:
-            return forgery._got_through
+            return forgery.got_through
         is_fine = record.ok and record.error is None
         return record._ended and not (is_fine or record._meaning.wanted)
     if isinstance(record, ApiRequest) and record.status is not None:

@@ -59,4 +59,4 @@ class Trace:
 
 def _is_forgery(record: Record) -> bool:
     forgery = forgery_of(record) if isinstance(record, Attempt) else None
-    return forgery is not None and not forgery._got_through
+    return forgery is not None and not forgery.got_through
