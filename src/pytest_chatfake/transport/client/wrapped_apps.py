@@ -32,7 +32,7 @@ def apps_inside(app: Any) -> Iterator[tuple[Way, Any]]:
 
 def _can_be_seen(app: Any) -> bool:
     # A class is no wrapper, and a proxy, as of Celery or Flask, would load what it stands for.
-    kind = type(app)
+    kind: type[Any] = type(app)
     is_proxy = any("__class__" in vars(cls) for cls in kind.__mro__[:-1])
     return not is_proxy and not issubclass(kind, type)
 
