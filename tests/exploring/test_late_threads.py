@@ -1,11 +1,13 @@
 """What ready-made tests say of an app whose threads outlive the handling of an event."""
 
+import _thread
 import re
 import threading
 
 import pytest
 
-from pytest_chatfake.exploring.late_threads import about_late
+from pytest_chatfake import explore
+from pytest_chatfake.exploring.late_threads import about_late, note_late, running, running_late
 
 from .cards import cards
 
@@ -216,3 +218,62 @@ def test_an_app_that_waits_for_its_threads_passes(run):
         *("-k", "all_events_are_taken or snapshot_changes or days_later"),
     )
     result.assert_outcomes(passed=3)
+
+
+@pytest.fixture
+def foreign():
+    """Runs a function in a thread that Python didn't start, which stays until the test ends."""
+    ends = []
+
+    def run(function):
+        done, goes_on, over = threading.Event(), threading.Event(), threading.Event()
+
+        def thread():
+            function()
+            done.set()
+            goes_on.wait(60)
+            over.set()
+
+        _thread.start_new_thread(thread, ())
+        assert done.wait(60)
+        ends.append((goes_on, over))
+
+    yield run
+    for goes_on, over in ends:
+        goes_on.set()
+        assert over.wait(60)
+
+
+def test_a_thread_that_python_did_not_start_is_not_waited_for(foreign):
+    attempts = []
+
+    def world(fake):
+        def take(request):
+            if not attempts:  # logging asks for the current thread in just this way
+                foreign(threading.current_thread)
+            attempts.append(request.id)
+
+        fake.webhooks.connect(handler=take)
+        fake.send_text()
+
+    assert explore(world, deviations=["duplicate"]).worlds == 2
+
+
+def test_a_thread_that_could_not_be_started_is_not_waited_for(monkeypatch):
+    thread = threading.Thread(name="mailer")
+    monkeypatch.setattr(threading, "enumerate", lambda: [thread])
+    noted = note_late([])
+    assert (noted, [each for each in running_late() if each in noted]) == ([thread], [thread])
+
+
+def test_a_test_in_a_late_thread_does_not_wait_for_itself():
+    known = []
+
+    def work():
+        known.append((note_late([]), running_late()))
+
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    thread.join()
+    ((noted, late),) = known
+    assert (thread in noted, thread in late, thread in running()) == (True, True, False)

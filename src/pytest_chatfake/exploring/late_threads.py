@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from time import monotonic
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
@@ -50,8 +50,13 @@ def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: An
 
 
 def running() -> list[Work]:
-    """Return the threads and jobs that have not ended."""
-    threads = [each for each in threading.enumerate() if not _OTHERS.search(each.name)]
+    """Return the threads and jobs that have not ended, and that Python can wait for."""
+    threads = [
+        each
+        for each in threading.enumerate()
+        # The stand-in of a thread that Python didn't start, such as a C library's, never ends.
+        if not (_OTHERS.search(each.name) or isinstance(each, threading._DummyThread))
+    ]
     jobs = [job for known in _jobs.keyrefs() if (job := known()) is not None]  # in one step
     return [*threads, *(job for job in jobs if not job.done())]
 
@@ -89,8 +94,10 @@ def about_late(late: Iterable[Work], whose: str = "the snapshot") -> str:
 def _has_ended(work: Work, seconds: float) -> bool:
     if isinstance(work, Future):
         return bool(wait([work], seconds).done)
-    work.join(seconds)
-    return not work.is_alive()
+    with suppress(RuntimeError):  # it is only just being started, or is this very thread
+        work.join(seconds)
+        return not work.is_alive()
+    return False
 
 
 def _name(work: Work) -> str:
