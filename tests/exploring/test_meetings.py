@@ -1,9 +1,10 @@
 """Two attempts of an event that meet at a point inside the app."""
 
 import asyncio
+import gc
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 import trio
@@ -187,6 +188,19 @@ def test_attempts_meet_in_a_task_that_the_app_begins():
             group.create_task(child())
 
     posted({"handler": app}, line=place("child", __file__))
+    assert rows == ["charge", "charge"]
+
+
+def test_a_failed_await_at_the_line_leaves_nothing_unawaited():
+    async def app(request):
+        connected = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(connected.set_exception, OSError())
+        with suppress(OSError):
+            await connected  # refused
+        insert("charge")
+
+    posted({"handler": app}, line=place("refused", __file__))
+    gc.collect()
     assert rows == ["charge", "charge"]
 
 

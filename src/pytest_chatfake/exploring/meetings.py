@@ -307,10 +307,11 @@ class Guest:
         """Await a coroutine of the app, and hold it where it awaits."""
         return followed(coroutine, self._look)
 
-    def _look(self, awaited: object) -> Awaitable[object] | None:
+    def _look(self, awaited: object) -> Callable[[], Awaitable[object]] | None:
         lines = waiting_lines(awaited)
         is_here = bool(lines) and lines[-1] == self.meeting.point.name
-        return self.meeting.come_async(self) if is_here else None  # once the code can go on
+        # Once the code can go on.
+        return partial(self.meeting.come_async, self) if is_here else None
 
 
 def _for_a_thread(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Called at each suspension; returns what to await before the code goes on, if anything.
-Look: TypeAlias = "Callable[[object], Awaitable[object] | None]"
+#: Called at each suspension; returns what makes what to await before the code goes on, if anything.
+#: It isn't made earlier, because a coroutine that is never awaited causes a warning.
+Look: TypeAlias = "Callable[[object], Callable[[], Awaitable[object]] | None]"
 
 #: Functions of asyncio, trio, anyio and asgiref that await a thread, which can't be ended.
 _THREADS: Final = {
@@ -86,7 +87,7 @@ def followed(
                 note_thrown(thrown)
             step = partial(inner.send, sent)
             if wait is not None:
-                yield from wait.__await__()
+                yield from wait().__await__()
         except GeneratorExit:
             inner.close()  # a no-op if both are garbage and `inner` was collected first
             raise
@@ -99,17 +100,17 @@ def followed(
 def waiting_lines(awaited: object) -> list[str]:
     """Return the app's lines that led to a suspension; none if it waits for a thread."""
     frames = list(_frames_of(awaited))
-    return [] if _wait_for_a_thread(frames) else users_lines(frames)
+    return [] if _is_waiting_for_a_thread(frames) else users_lines(frames)
 
 
 def line_before_a_thread(awaited: object) -> str:
     """Return the app's line that waits for a thread; empty if none does."""
     frames = list(_frames_of(awaited))
-    lines = users_lines(frames) if _wait_for_a_thread(frames) else []
+    lines = users_lines(frames) if _is_waiting_for_a_thread(frames) else []
     return lines[-1] if lines else ""
 
 
-def _wait_for_a_thread(frames: list[FrameType]) -> bool:
+def _is_waiting_for_a_thread(frames: list[FrameType]) -> bool:
     return not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
 
 
