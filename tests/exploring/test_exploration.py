@@ -33,7 +33,13 @@ from pytest_chatfake import (
 from pytest_chatfake.exploring.description import describe
 from pytest_chatfake.exploring.deviations import DEFAULT, Call, Deviation
 from pytest_chatfake.exploring.explorer import Explorer
-from pytest_chatfake.exploring.search import LoggedAttempt, LoggedCall, WorldLog
+from pytest_chatfake.exploring.search import (
+    CheckedOptions,
+    LoggedAttempt,
+    LoggedCall,
+    Search,
+    WorldLog,
+)
 
 from ..unit.api_clients import send_call
 
@@ -122,6 +128,20 @@ def test_the_worlds_are_those_of_brute_force_and_few_are_run_twice(events, depth
     assert expected == set(orders)
     assert len(expected) == exploration.worlds
     assert len(orders) < 2.2 * exploration.worlds
+
+
+def test_calls_that_send_one_message_and_several_are_combined():
+    paths = {"/one": (1,), "/two": (1, 1), "/three": (2,)}
+    calls = [LoggedCall(1, Call(path, "POST"), False, sent) for path, sent in paths.items()]
+    log = WorldLog((), calls=calls)
+    search, tried = Search(CheckedOptions(("webhooks_first",))), []
+    search.add(log)
+    for deviations in search.worlds_to_try():
+        tried.append([deviation.call.path for deviation in deviations])
+        search.add(log._replace(unseen=frozenset(deviations)))
+
+    pairs = [["/one", "/two"], ["/one", "/three"], ["/two", "/three"]]
+    assert tried == [["/one"], ["/two"], ["/three"], *pairs]
 
 
 def test_worlds_come_by_how_much_they_deviate():
@@ -881,6 +901,25 @@ def test_pytest_fail_in_a_world_is_a_finding():
     assert "was redelivered" in failed.value.__notes__[0]
 
 
+def test_an_error_before_the_body_begins_is_raised_as_it_is(monkeypatch):
+    def refuse(self):
+        raise ChatFakeError("no watch today")
+
+    monkeypatch.setattr(f"{EXPLORING}.memories.MemoryWatch.begin", refuse)
+    with pytest.raises(ChatFakeError, match="^no watch today$"):
+        explore(sending)
+
+
+def test_a_deviation_that_can_not_be_set_up_is_no_finding(monkeypatch):
+    def refuse(self, fake, *, only_waits=False):
+        raise ChatFakeError("no such fault today")
+
+    monkeypatch.setattr(f"{EXPLORING}.deviations.Deviation.set_up", refuse)
+    with pytest.raises(ChatFakeError, match="^no such fault today$") as caught:
+        explore(sending)
+    assert not hasattr(caught.value, "__notes__")
+
+
 # -- bodies and lists in which nothing would be tried ----------------------------------------------
 
 
@@ -1566,6 +1605,13 @@ def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
         str(found),
         found.complete,
     )
+
+
+def test_one_requested_world_in_which_time_alone_breaks_the_body_proves_nothing():
+    only = ["webhooks.duplicate(pause=86400, start=1)"]
+    alone = "the body fails if time moves that far, even if nothing is redelivered"
+    found = explore(aging(False, shows_age=True), only=only)
+    assert str(found) == f"1 world, only {only}; it proves nothing, as {alone}"
 
 
 def test_an_app_that_outlives_its_world_is_no_app_to_compare():

@@ -148,3 +148,6 @@ def test_a_body_that_fails_if_an_event_is_only_late_is_left_out_and_says_so():
     alone = "the body fails if the event is late, even if it arrives during no call"
     found = str(explore(world, deviations=["during_call"]))
     assert found == f"1 world; during_call was not tried: {alone}"
+    only = ["webhooks.during_call(start=1)"]
+    found = str(explore(world, only=only))
+    assert found == f"1 world, only {only}; it proves nothing, as {alone}"

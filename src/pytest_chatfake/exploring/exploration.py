@@ -293,6 +293,8 @@ class Exploration:
                 break
             world = await trials.run_again(world)
         if unfired := world.unfired:
+            if self._scope.only is not None:
+                world.require_all_fired()
             trials.unfired |= unfired
             return None
         return await trials.prove(world)
@@ -359,8 +361,10 @@ class Exploration:
         written.require_chances([deviation.kind for deviation in deviations])
         await trials.learn_steps(written)
         self._search.add(written.log())
-        world = await trials.run(deviations, trials.baseline)
-        world = await trials.prove(world) or world
+        world = await self._try_world(deviations)
+        if world is None:
+            self._found.result = self._tried.end_with_one()
+            return
         self._note_order(world.log())
         if world.error is not None:
             self._found.result = f"failed in the world {[*map(str, deviations)]}"

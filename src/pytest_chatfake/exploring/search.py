@@ -194,7 +194,7 @@ class WorldLog(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A world to try. Candidates sort in the order in which they are tried.
+    """A world to try.
 
     Attributes:
         is_spread: Whether its deviations concern several messages.
@@ -207,6 +207,10 @@ class _Candidate(NamedTuple):
     distance: int
     order: tuple[int, ...]
     deviations: tuple[Deviation, ...]
+
+    def rank(self) -> tuple[bool, int, tuple[int, ...]]:
+        """Return what sorts candidates; not the deviations, whose arguments are of any type."""
+        return self.is_spread, self.distance, self.order
 
 
 #: A deviation, and how far it moves an attempt.
@@ -438,7 +442,7 @@ class Search:
             for parent in parents
             for spread in (False, True)
         )
-        for candidate in heapq.merge(*streams):
+        for candidate in heapq.merge(*streams, key=_Candidate.rank):
             deviations = frozenset(candidate.deviations)
             if deviations not in found:
                 found.add(deviations)

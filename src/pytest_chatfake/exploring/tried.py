@@ -24,6 +24,8 @@ class Tried:
         worlds: The number of different worlds, including the body as written; 0 until the end.
         is_complete: Whether every world up to ``depth`` was tried.
         kinds: The kinds of deviations of worlds that passed.
+        no_verdict: Why the only world that was tried proves nothing; empty: it does, or there were
+            others.
         cannot_crash: Which attempts can't crash; empty: all can.
         missed_points: Why crash points were not reached, although the class may be right.
         is_reordered: Whether threads acted in another order in a second run.
@@ -36,6 +38,7 @@ class Tried:
         self.worlds: int = 0
         self.is_complete: bool = False
         self.kinds: set[str] = set()
+        self.no_verdict: str = ""
         self.cannot_crash: str = ""
         self.missed_points: str = ""
         self.is_reordered: bool = False
@@ -79,9 +82,12 @@ class Tried:
         """Count the only world that was tried; return the summary."""
         self.worlds = 1
         only = self._scope.only or ()
-        notes = [*filter(None, [self._trials.sometimes])]
-        if (why := self.why_not_aged) and any(each.traits.moves_time for each in only):
-            notes.append(f"it proves nothing, as {why}{_BY_HAND}")
+        self._search.left_out |= self._trials.unfired
+        self.no_verdict = "; ".join(dict.fromkeys(self._search.left_out.values()))
+        why = self.no_verdict
+        if (aged := self.why_not_aged) and any(each.traits.moves_time for each in only):
+            why = aged + _BY_HAND
+        notes = filter(None, [self._trials.sometimes, why and f"it proves nothing, as {why}"])
         return "; ".join([f"1 world, only {[*map(str, only)]}", *notes])
 
     def _summary(self) -> str:
@@ -106,8 +112,8 @@ class Tried:
 
     @property
     def deviating(self) -> int:
-        """The number of worlds besides the body as written."""
-        return self.worlds - (self._scope.only is None)
+        """The number of worlds with a verdict, besides the body as written."""
+        return self.worlds - (self._scope.only is None or bool(self.no_verdict))
 
     @property
     def why_nothing(self) -> str:

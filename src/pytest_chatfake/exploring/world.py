@@ -55,9 +55,11 @@ class World:
         baseline: The snapshots to compare with.
         deviations: The world's deviations.
         other_ids: Whether its ids differ from those of other worlds.
-        only_waits: Whether time only moves to the moments of duplicates, without making them.
-        by_hand: Whether duplicates are made at the next barrier at the latest, as in a printed
-            test.
+        only_waits: Whether it only takes as long as with its deviations: time moves to the moments
+            of duplicates without making them, and what would wait for an API call waits for the
+            next barrier.
+        by_hand: Whether it does what a printed test does: duplicates are made at the next barrier
+            at the latest, and ready-made tests leave out what they check beyond their snapshot.
 
     Attributes:
         baseline, deviations: As given.
@@ -107,17 +109,8 @@ class World:
         fake = ChatFake(environment.config, seed=seed, api_key=environment.new_key())
         self.inside = Inside(fake)
         try:
-            self._set_up(fake)
-            with warnings.catch_warnings():
-                if not self._is_written:  # in other worlds, a warning is no use
-                    warnings.simplefilter("ignore")
-                await self._run(body, fake)
-                self._check()
-                service.check()
-        except BaseException as error:
-            if not is_failure(error):
-                raise
-            self.error, self._failed_at = error, monotonic_ns()
+            self._set_up(fake)  # its errors are none of the body's, so they are raised
+            await self._run_to_the_end(body, fake)
         finally:
             if self.memories is not None:
                 self.memories.end()
@@ -170,6 +163,19 @@ class World:
         scope = self._environment.scope
         calls = client_calls() if scope.calls_count else {}
         return PointWatch({**calls, **points}, listens="duplicate_at_once" in scope.kinds)
+
+    async def _run_to_the_end(self, body: Body, fake: ChatFake) -> None:
+        try:
+            with warnings.catch_warnings():
+                if not self._is_written:  # in other worlds, a warning is no use
+                    warnings.simplefilter("ignore")
+                await self._run(body, fake)
+                self._check()
+                service.check()
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            self.error, self._failed_at = error, monotonic_ns()
 
     async def _run(self, body: Body, fake: ChatFake) -> None:
         is_async = self._environment.config.mode == "async"
