@@ -1,5 +1,6 @@
 """Explorations in which the app's own calls go wrong."""
 
+import threading
 from contextlib import suppress
 from itertools import combinations
 
@@ -10,6 +11,8 @@ from urllib3 import Retry
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring.world_observer import observer_of
+from pytest_chatfake.fake.inside import Inside
 
 from ..integration.api_support import SECONDS, balance
 
@@ -151,3 +154,99 @@ def test_a_body_that_fails_if_an_event_is_only_late_is_left_out_and_says_so():
     only = ["webhooks.during_call(start=1)"]
     found = str(explore(world, only=only))
     assert found == f"1 world, only {only}; it proves nothing, as {alone}"
+
+
+def owners(body):
+    """The calls of a body's world as written, each with the attempt during which it was made."""
+    found = []
+
+    def world(fake):
+        body(fake)
+        inside = Inside(fake)
+        fake.settle()
+        callers = observer_of(inside).callers
+        names = [
+            [*inside.attempts].index(callers[c]) if c in callers else None for c in inside.calls
+        ]
+        found.extend(names)
+
+    explore(world, depth=0)
+    return found
+
+
+def ask(fake, path):
+    requests.get(f"{fake.base_url}/{path}", headers=fake.headers, timeout=SECONDS)
+
+
+def accept(environ, start_response):
+    start_response("200 OK", [])
+    return []
+
+
+def test_a_call_belongs_to_the_attempt_that_was_running():
+    def body(fake):
+        fake.webhooks.connect(handler=lambda _: ask(fake, "inside"))
+        ask(fake, "before")
+        fake.send_text()
+        ask(fake, "between")
+        fake.send_text()
+        ask(fake, "after")
+
+    assert owners(body) == [None, 0, None, 1, None]
+
+
+def test_a_call_whose_response_is_lost_belongs_to_its_attempt_as_well():
+    def take(fake):
+        with suppress(requests.ConnectionError):
+            ask(fake, "inside")
+
+    def body(fake):
+        fake.api.disconnect()
+        fake.webhooks.connect(handler=lambda _: take(fake))
+        fake.send_text()
+
+    assert owners(body) == [0]
+
+
+def test_a_call_of_a_thread_that_is_still_running_belongs_to_no_attempt():
+    def body(fake):
+        ends, arrived, threads = threading.Event(), threading.Event(), []
+
+        @fake.route("/slow", methods=["GET"])
+        def slow(request):
+            arrived.set()
+            assert ends.wait(SECONDS)
+            return {}
+
+        def take(request):
+            threads.append(threading.Thread(target=ask, args=(fake, "slow")))
+            threads[0].start()
+            assert arrived.wait(SECONDS)
+
+        fake.webhooks.connect(handler=take)
+        fake.send_text()
+        ends.set()
+        threads[0].join(SECONDS)
+
+    assert owners(body) == [None]
+
+
+def test_an_attempt_at_a_disabled_endpoint_has_made_no_call():
+    def body(fake):
+        fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
+        fake.send_text()
+        ask(fake, "before")
+        fake.send_text()
+        assert [attempt.ok for attempt in fake.webhooks.attempts] == [False, False]
+
+    assert owners(body) == [None]
+
+
+def test_a_duplicate_at_the_same_time_has_made_no_earlier_call():
+    def body(fake):
+        fake.webhooks.concurrently(by=0)
+        fake.webhooks.connect(wsgi=accept)
+        ask(fake, "before")
+        fake.send_text()
+
+    assert owners(body) == [None]

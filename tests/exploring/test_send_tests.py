@@ -822,6 +822,75 @@ def test_a_key_that_a_restart_does_not_read_again_is_named(run):
     assert "the new key was used only after restart()" in cards(result)
 
 
+def test_what_a_restart_sends_is_no_part_of_an_earlier_call(run):
+    result = run(
+        """
+    class TestSendsTwice(Direct):
+        def connect(self, chat_fake):
+            self.key = chat_fake.api_key
+            return super().connect(chat_fake)
+
+        def restart(self, chat_fake):
+            self.key = chat_fake.api_key
+            for number in range(2):
+                self.post(f"order-{number}")
+
+        def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                pass
+
+        def post(self, key):
+            headers = {"X-API-Key": self.key, "Idempotency-Key": key}
+            url = f"{self.fake.base_url}/v2/messages"
+            requests.post(url, json=ORDER, headers=headers, timeout=60).raise_for_status()
+    """,
+        *("-k", "rotated_key"),
+    )
+    (found,) = first_lines(result)
+    assert found.partition("; the new key")[0] == (
+        "a_rotated_key: the API key was rotated; m2 repeats m1: same to and body, the idempotency "
+        "keys differ"
+    )
+
+
+def test_a_worker_in_a_thread_of_its_own_is_no_handler_of_webhooks(run):
+    result = run(
+        """
+    import queue
+    import threading
+
+    class TestWorker(Direct):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.due = queue.Queue()
+            thread = threading.Thread(target=self.run)
+            thread.start()
+            yield snapshot
+            self.due.put(False)
+            thread.join(60)
+
+        def run(self):
+            while self.due.get():
+                try:
+                    self.post("order-1")
+                except requests.RequestException:
+                    pass
+                finally:
+                    self.due.task_done()
+
+        def send(self, chat_fake):
+            self.due.put(True)
+
+        def work(self, chat_fake):
+            self.due.join()
+    """,
+        *("-k", "lost_response"),
+    )
+    assert "your app only sends while it handles a webhook" not in cards(result)
+
+
 def test_an_app_that_never_calls_again_is_not_told_to_read_the_key(run):
     result = run(
         """

@@ -27,6 +27,10 @@ _OTHERS: Final = re.compile(
     "AnyIO worker thread|asyncio_|ThreadPoolExecutor|chatfake|process_request_thread"
 )
 
+#: Stands for a thread that Python didn't start, such as a C library's. It can't be joined, and has no
+#: public name.
+_NOT_STARTED: Final = threading._DummyThread  # noqa: SLF001 - see above
+
 #: The name that Python gives a thread, maybe with that of its function.
 _NAME: Final = re.compile(r"(?:Thread-\d+ \()?(.+?)(?:\)|-\d+)")
 
@@ -54,8 +58,7 @@ def running() -> list[Work]:
     threads = [
         each
         for each in threading.enumerate()
-        # The stand-in of a thread that Python didn't start, such as a C library's, never ends.
-        if not (_OTHERS.search(each.name) or isinstance(each, threading._DummyThread))
+        if not (_OTHERS.search(each.name) or isinstance(each, _NOT_STARTED))
     ]
     jobs = [job for known in _jobs.keyrefs() if (job := known()) is not None]  # in one step
     return [*threads, *(job for job in jobs if not job.done())]

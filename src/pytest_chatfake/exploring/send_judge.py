@@ -21,6 +21,7 @@ from ..report.entries import is_repeated
 from ..webhooks.attempts import Attempt
 from .deviations import Call
 from .printed_test import NoTestError
+from .world_observer import observer_of
 
 #: The recipient, the type and the content of a message, with names for ids.
 Content: TypeAlias = tuple[str, str, str]
@@ -32,7 +33,8 @@ class Books(NamedTuple):
     Attributes:
         inside: The fake.
         messages: The messages that didn't fail, in order.
-        calls: The calls of the API, with the attempt during which each was made.
+        calls: The calls of the API, with the attempt during which each was made; None: it was made
+            outside attempts, as by ``connect()`` or a thread of the app.
         content: What each message says, including those that failed.
         names: Returns a text with names for ids.
     """
@@ -47,17 +49,13 @@ class Books(NamedTuple):
     def of(cls, inside: Inside) -> Books:
         """Read a fake's books."""
         messages = [message for message in inside.account.messages if message.state != "failed"]
-        calls: dict[ApiRequest, Attempt | None] = {}
-        attempt: Attempt | None = None
-        for record in inside.records:
-            if isinstance(record, Attempt):
-                attempt = record
-            elif isinstance(record, ApiRequest):
-                calls[record] = attempt
+        callers = observer_of(inside).callers
+        calls = {call: callers.get(call) for call in inside.calls}
         return cls(inside, messages, calls, *_named_contents(inside))
 
     @property
-    def contents(self) -> Counter[Content]:
+    def sent(self) -> Counter[Content]:
+        """How often each content was sent."""
         return Counter(map(self.content.__getitem__, self.messages))
 
     @property
@@ -137,7 +135,7 @@ class Books(NamedTuple):
         # A message stands for one as written that is missing, with the same recipient and type: an
         # app may send random codes.
         contents = {message: self.content[message] for message in self.messages}
-        missing = [*(written - self.contents).elements()]
+        missing = [*(written - self.sent).elements()]
         for message, content in contents.items():
             like = next((other for other in missing if other[:2] == content[:2]), None)
             if content not in written and like is not None:

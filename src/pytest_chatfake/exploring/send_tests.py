@@ -443,9 +443,7 @@ class _SendRun(Run[SendTests]):
         app = sending.app
         if app.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
-            self._known[app.is_doubled] = _Known(
-                books.contents, books.quotes_ids, named, books.cost
-            )
+            self._known[app.is_doubled] = _Known(books.sent, books.quotes_ids, named, books.cost)
         known = self._known[app.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
@@ -478,7 +476,10 @@ class _SendRun(Run[SendTests]):
             raise comparison.error_about(cause, lines, basis, books_say)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
-        owners = [books.calls.get(call) for call in books.posts if call.accepted]
+        earlier = {*books.inside.calls[: sending.earlier.total()]}
+        callers = [
+            books.calls[call] for call in books.posts if call.accepted and call not in earlier
+        ]
         if not books.messages and sending.app.swallowed is not None:
             raise sending.app.swallowed
         if not books.messages:
@@ -487,7 +488,7 @@ class _SendRun(Run[SendTests]):
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
                 f"{about_late(late, 'send() or work()') or _SEND_CALL}"
             )
-        if all(owner is None or owner.event.type not in CALLS for owner in owners):
+        if all(caller is not None and caller.event.type not in CALLS for caller in callers):
             pytest.skip(_BY_WEBHOOKS)
         if is_undecided:
             raise ChatFakeError("undecided(): expected False if nothing goes wrong, got True")

@@ -67,7 +67,7 @@ class SentMessages:
         comparison = scene.comparison
         baseline = comparison.baseline
         if comparison.learning:
-            baseline.messages = books.contents
+            baseline.messages = books.sent
             if self._may_come_late:
                 self._counts = books.can_deduplicate
                 if books.is_sent_by_app and not self._counts:

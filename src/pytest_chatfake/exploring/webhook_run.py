@@ -142,7 +142,7 @@ class WebhookRun(Run[ReadyMade]):
             nonlocal sent, is_clear
             books = await await_books(scene, sent or Counter())
             is_clear = books.can_deduplicate
-            sent = books.contents if sent is None else sent
+            sent = books.sent if sent is None else sent
             lines = [*books.repeats(sent), *books.missing(sent)]
             scene.require_none(lines, books, sent, "an API call failed")
 

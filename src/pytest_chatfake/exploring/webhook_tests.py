@@ -191,7 +191,7 @@ class WebhookTests(ReadyMade):
             two_days_later = partial(webhook_run.age, scene, days=2)
             await two_days_later()
             await scene.take_and_settle()  # it may send what is due by then
-            sent, cause = scene.books.contents, "all events came again two days later"
+            sent, cause = scene.books.sent, "all events came again two days later"
             snapshot = scene.snapshot or list
             await scene.perform(scene.inside.expect_idempotent(snapshot, two_days_later))
             books = scene.books

@@ -126,7 +126,7 @@ class LogWriter:
                     call,
                     not has_webhooks_first(request) and bool(self._inside.attempts_of(request)),
                     delivered.get(id(request), ()),
-                    is_in_attempt=request in self._seen.called,
+                    is_in_attempt=request in self._seen.callers,
                 )
 
     def _ways_to_evolve(self) -> Mapping[str, tuple[Way, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic_ns
 from typing import NamedTuple, TypeAlias
 
@@ -64,7 +64,8 @@ class WorldObserver:
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
-        called: The API calls that were made during attempts, and had their response by then.
+        callers: The attempt during which each API call was made. Its response came or was lost
+            before the attempt ended: that of a thread which goes on may come later.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
         late_threads: The threads and jobs that the app started in an attempt, and that outlived
             it.
@@ -91,8 +92,7 @@ class WorldObserver:
         self.settled: bool = False
         self.choices: dict[tuple[Event, Endpoint], int] = {}
         self.waits: list[tuple[int, int]] = []
-        self.called: set[ApiRequest] = set()
-        self._calls_before: dict[Attempt, int] = {}
+        self.callers: dict[ApiRequest, Attempt] = {}
         self.times: dict[Attempt, tuple[int, int | None]] = {}
         self.late_threads: list[Work] = []
         self.earlier_threads: list[Work] = running_late()
@@ -114,7 +114,7 @@ class WorldObserver:
 
     @property
     def expects_events(self) -> bool:
-        """Whether there are no deviations, which may lose all events."""
+        """Whether it is the first world of its baseline: others may lose all events."""
         return self.comparison.learning
 
     @property
@@ -144,7 +144,6 @@ class WorldObserver:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
         self.times[attempt] = monotonic_ns(), None
-        self._calls_before[attempt] = len(self.inside.calls)
         self._threads_before[attempt] = running()
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
@@ -157,14 +156,23 @@ class WorldObserver:
             self._memories.ended(attempt)
         if (before := self._threads_before.pop(attempt, None)) is not None:
             self.late_threads += note_late(before)
-        # A handler has its response before it returns; a thread that it has started may not.
-        calls = self.inside.calls[self._calls_before.get(attempt, 0) :]
-        self.called |= {call for call in calls if call.status is not None}
+        for call in self._calls_since(attempt):
+            if call.status is not None or call.marks:
+                self.callers.setdefault(call, attempt)
         now = monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
         self.times[attempt] = began, now
         choice = self.choices.get((attempt.event, attempt.endpoint), 0)
         self.log.append(Ended(attempt, choice, response))
+
+    def _calls_since(self, attempt: Attempt) -> Iterator[ApiRequest]:
+        # Not all attempts have begun by begins(): those at disabled endpoints haven't, nor have
+        # duplicates that are made at the same time.
+        for record in reversed(self.inside.records):
+            if record is attempt:
+                return
+            if isinstance(record, ApiRequest):
+                yield record
 
     def barrier(self) -> None:
         self.settled = True
