@@ -40,6 +40,7 @@ from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.forks import new_lock
 from ..base.history import Record
 from ..base.marks import Mark
+from ..base.tracebacks import first_of
 from ..domain.instants import SECOND
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
@@ -109,7 +110,7 @@ class Drain:
         self.overdue: Overdue = Overdue(timeout)
         self._batches = 0
         self._event: Event | None = None  # the event that is being attempted
-        self._raised: Exception | None = None  # an app's error, to raise in the test
+        self._raised: list[Exception] = []  # apps' errors, to raise in the test
 
     @property
     def may_use_threads(self) -> bool:
@@ -140,15 +141,13 @@ class Drain:
         self.log.begin()
 
     def __exit__(self, kind: object, *_: object) -> None:
-        raised = self._raised
-        self._event = self._raised = self.thread = self.overdue.current = None
+        raised, self._raised = self._raised, []
+        self._event = self.thread = self.overdue.current = None
         self._core.depth = 0
         self._drain_lock.release()
-        if raised is None:
-            return
-        if kind is None:
-            raise raised
-        self._core.state.errors.append(raised)
+        if raised and kind is None:
+            raise first_of(raised)
+        self._core.state.errors += raised
 
     def flush(self) -> None:
         """Attempt what is ready; if another thread is draining, the test's thread waits for it.
@@ -239,7 +238,7 @@ class Drain:
         with self._core.lock:
             self._state = self._core.state
             ready = self._state.queue.ready
-            while ready and (self._raised is None or ready[0].event is self._event):
+            while ready and (not self._raised or ready[0].event is self._event):
                 if posts := self._take(ready):
                     self.overdue.current = posts
                     return posts
@@ -334,6 +333,7 @@ class Drain:
         attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
         if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
             return (repeat,)
+        repeat.moment = 0  # it is made later than this one was due
         self._state.queue.wait(repeat, wait)
         return ()
 
@@ -492,7 +492,7 @@ class Drain:
         if error is post.ended:
             raised = f"around {endpoint._shown} on"
         error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
-        self._raised = error if self._raised is None else self._raised
+        self._raised.append(error)
         return None
 
     def _conclude(self, post: Post) -> tuple[Response, BaseException | None]:
