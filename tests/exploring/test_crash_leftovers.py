@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .test_crashes import crashed
+from .test_crashes import crashed, place
 
 #: What has happened to a block.
 done = []
@@ -109,6 +109,62 @@ def test_an_exit_that_fails_or_swallows_errors_hides_no_crash(leaves_with, crash
     )
 
     assert crashed(in_block, **crash)[0].startswith("crashed ")
+
+
+# Clean-up that fails
+
+
+def fails_to_clean_up(request):
+    done.append("began")
+    try:
+        point()
+        done.append("ended")
+    finally:
+        if done[-1] != "ended":
+            fail()
+
+
+async def fails_to_clean_up_on_a_loop(request):
+    done.append("began")
+    try:
+        await asyncio.sleep(0)  # awaits
+        done.append("ended")
+    finally:
+        if done[-1] != "ended":
+            fail()
+
+
+def served(request):
+    """Respond to an error, as a framework does."""
+    try:
+        return fails_to_clean_up(request)
+    except OSError:
+        return failed()
+
+
+async def served_on_a_loop(request):
+    try:
+        return await fails_to_clean_up_on_a_loop(request)
+    except OSError:
+        return failed()
+
+
+def failed():
+    return 500
+
+
+@pytest.mark.parametrize(
+    ("app", "crash"),
+    [
+        (served, {"before": f"{__name__}.point"}),
+        (served_on_a_loop, {"line": place("awaits", __file__)}),
+    ],
+)
+def test_clean_up_that_fails_swallows_no_crash(app, crash):
+    first, second = crashed(app, **crash)
+
+    assert first.startswith("crashed ")
+    assert (second, done) == ("status 200", ["began", "began", "ended"])
 
 
 # Locks

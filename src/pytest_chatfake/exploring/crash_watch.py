@@ -130,7 +130,6 @@ class CrashWatch:
         self._main: Cancellable | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._doomed = 0  # how many tasks there were when the app crashed
-        self._raised: BaseException | None = None  # in the app's code, to end it
         self._holdings = Holdings(self._is_current)
         self._stack = ExitStack()
 
@@ -163,7 +162,7 @@ class CrashWatch:
         self._is_counting, self._has_ended = False, True
         with self._stack, warnings_unheard() if self.effect else nullcontext():
             self._tasks.clear()
-            self._raised = None
+            self._holdings.crash = None
             if self.stopped is not None:
                 self._holdings.let_go()
             if self.effect:
@@ -187,7 +186,10 @@ class CrashWatch:
         if self.response is not None:
             return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(result, Response) and result.status is not None):
-            swallower = swallower_of(self._raised)
+            is_taken = isinstance(result, Response) and (result.status or 500) < 500
+            if self._holdings.has_failed and not is_taken:
+                return Response(None, b"", self.stopped)  # a server responds to its error
+            swallower = swallower_of(self._holdings.crash)
             if swallower is not None and swallower.library:
                 self.swallower = swallower
                 return ChatFakeError(f"the app {self.effect}, but {swallower}")
@@ -219,8 +221,8 @@ class CrashWatch:
         if not self.effect:
             return
         if self._raises is None:
-            self._raised = SimulatedCrash(self.effect)
-            raise self._raised
+            self._holdings.crash = SimulatedCrash(self.effect)
+            raise self._holdings.crash
         at = "".join(f" at {line}" for line in lines[:1])
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
 
@@ -310,7 +312,7 @@ class CrashWatch:
 
     def _note_thrown(self, error: BaseException) -> None:
         if self.stopped is not None:
-            self._raised = error
+            self._holdings.crash = error
 
     def _watched(
         self,

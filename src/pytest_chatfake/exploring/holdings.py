@@ -34,9 +34,16 @@ class Holdings:
 
     Args:
         is_own: Returns whether the attempt's code is running.
+
+    Attributes:
+        crash: What ends the attempt's code; None: nothing yet.
+        has_failed: Whether code that cleans up has raised an error in place of the crash, such as
+            a `close()` in a `finally`.
     """
 
     def __init__(self, is_own: Callable[[], bool]) -> None:
+        self.crash: BaseException | None = None
+        self.has_failed: bool = False
         self._is_own = is_own
         self._locks: list[Any] = []
         self._begun: dict[int, Any] = {}  # SQLAlchemy's sessions and connections
@@ -86,11 +93,14 @@ class Holdings:
             *(lock.release for lock in reversed(locks)),
             *(each.rollback for each in (*begun.values(), *connections.values())),
             *(partial(drop_connection, connection) for connection in of_django),
+            *(module.manager.abort for module in _modules("transaction")),  # as ZODB uses it
         ]:
             with suppress(Exception):  # it was released or closed by something else
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        if self.crash is not None:  # later, nothing may refer to the error any more
+            self.has_failed |= _is_behind(sys.exception(), self.crash)
         is_c = event.startswith("c_")
         name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
         if name in {"acquire", "release"}:
@@ -123,6 +133,19 @@ class Holdings:
         index = next((index for index, one in enumerate(self._locks) if one is lock), None)
         if index is not None:
             del self._locks[index]
+
+
+def _modules(name: str) -> list[Any]:
+    return [module] if hasattr(module := sys.modules.get(name), "manager") else []
+
+
+def _is_behind(error: BaseException | None, crash: BaseException) -> bool:
+    # Whether an error that is handled was raised because of a crash, and is not the crash itself.
+    while error is not None and error is not crash:
+        error = error.__context__
+        if error is crash:
+            return True
+    return False
 
 
 def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:
