@@ -99,8 +99,8 @@ class Holdings:
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
-        if self.crash is not None:  # later, nothing may refer to the error any more
-            self.has_failed |= _is_behind(sys.exception(), self.crash)
+        if self.crash is not None and (error := sys.exception()) is not None:
+            self.has_failed = _is_because_of(error, self.crash)
         is_c = event.startswith("c_")
         name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
         if name in {"acquire", "release"}:
@@ -139,8 +139,9 @@ def _modules(name: str) -> list[Any]:
     return [module] if hasattr(module := sys.modules.get(name), "manager") else []
 
 
-def _is_behind(error: BaseException | None, crash: BaseException) -> bool:
-    # Whether an error that is handled was raised because of a crash, and is not the crash itself.
+def _is_because_of(error: BaseException | None, crash: BaseException) -> bool:
+    # Whether a crash was being handled when an error was raised. The crash itself is no such error:
+    # whatever catches it may handle other errors meanwhile.
     while error is not None and error is not crash:
         error = error.__context__
         if error is crash:

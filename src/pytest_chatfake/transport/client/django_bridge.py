@@ -52,9 +52,14 @@ def has_broken_transaction() -> bool:
 
 
 def open_connections() -> list[Any]:
-    """Return this thread's database connections."""
+    """Return this thread's database connections.
+
+    There are none without settings: some other library has imported Django, such as Sentry's SDK.
+    """
     db = sys.modules.get("django.db")
-    return [] if db is None else list(db.connections.all(initialized_only=True))
+    if db is None or not sys.modules["django.conf"].settings.configured:
+        return []
+    return list(db.connections.all(initialized_only=True))
 
 
 def has_waiting_callbacks() -> bool:
