@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-import queue
 import logging.config
+import queue
 import re
 import threading
 import traceback
