@@ -140,9 +140,9 @@ class ErrorLog:
         return True
 
     def note_of_others(self, level: int, error: LoggedError, *, is_late: bool) -> None:
-        """Note an exception if code that knows no attempt may be a server's, a task's or a worker's.
+        """Note an exception if code that knows no attempt may be a server's, or in the background.
 
-        A worker is a thread that was there before the event, such as a scheduler's.
+        A scheduler's thread was there before the event, for example.
         """
         attempts, maker = self.open_attempts(), (threading.get_ident(), running_task())
         if is_late:
