@@ -8,10 +8,13 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
+
+from pytest_chatfake import ChatFakeError
 
 from .test_crashes import crashed, place
 
@@ -165,6 +168,31 @@ def test_clean_up_that_fails_swallows_no_crash(app, crash):
 
     assert first.startswith("crashed ")
     assert (second, done) == ("status 200", ["began", "began", "ended"])
+
+
+def test_an_error_that_is_handled_meanwhile_excuses_nobody():
+    def deaf(request):
+        try:
+            point()
+        except BaseException:
+            try:
+                fail()
+            except OSError:
+                failed()
+            return failed()
+        return 200
+
+    with pytest.raises(ChatFakeError, match="swallowed the crash"):
+        crashed(deaf, before=point)
+
+
+def test_the_transaction_of_zodb_is_aborted(monkeypatch):
+    manager = SimpleNamespace(abort=lambda: done.append("aborted"))
+    monkeypatch.setitem(sys.modules, "transaction", SimpleNamespace(manager=manager))
+
+    crashed(lambda _: point(), before=point)
+
+    assert done == ["aborted"]
 
 
 # Locks

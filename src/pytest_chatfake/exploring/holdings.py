@@ -100,7 +100,9 @@ class Holdings:
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if self.crash is not None and (error := sys.exception()) is not None:
-            self.has_failed = _is_because_of(error, self.crash)
+            # Whatever catches the crash itself may handle other errors meanwhile.
+            is_caught = error is self.crash
+            self.has_failed = not is_caught and (self.has_failed or _follows(error, self.crash))
         is_c = event.startswith("c_")
         name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
         if name in {"acquire", "release"}:
@@ -139,14 +141,11 @@ def _modules(name: str) -> list[Any]:
     return [module] if hasattr(module := sys.modules.get(name), "manager") else []
 
 
-def _is_because_of(error: BaseException | None, crash: BaseException) -> bool:
-    # Whether a crash was being handled when an error was raised. The crash itself is no such error:
-    # whatever catches it may handle other errors meanwhile.
+def _follows(error: BaseException | None, crash: BaseException) -> bool:
+    # Whether a crash was being handled when an error was raised.
     while error is not None and error is not crash:
         error = error.__context__
-        if error is crash:
-            return True
-    return False
+    return error is crash
 
 
 def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:
