@@ -7,7 +7,7 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +16,7 @@ from sqlalchemy import orm
 
 from pytest_chatfake import ChatFakeError
 
+from ..unit.fakes import frozen_fake
 from .test_crashes import crashed, place
 
 #: What has happened to a block.
@@ -193,6 +194,31 @@ def test_the_transaction_of_zodb_is_aborted(monkeypatch):
     crashed(lambda _: point(), before=point)
 
     assert done == ["aborted"]
+
+
+# What belongs to a task
+
+
+kept = ContextVar("kept", default="nothing")
+
+
+async def keeps_something_for_its_task(request):
+    done.append((kept.get(), asyncio.current_task() in done))
+    kept.set("a transaction")
+    done.append(asyncio.current_task())
+    await asyncio.sleep(0)  # in its task
+
+
+def test_what_a_library_keeps_for_a_task_ends_with_the_crash():
+    async def scenario():
+        with frozen_fake(mode="async") as fake:
+            fake.webhooks.connect(handler=keeps_something_for_its_task, raise_exceptions=False)
+            fake.webhooks.crash(line=place("in its task", __file__))
+            await fake.send_text()
+            await fake.settle()
+
+    asyncio.run(scenario())
+    assert done[::2] == [("nothing", False), ("nothing", False)]
 
 
 # Locks

@@ -289,7 +289,7 @@ class CrashWatch:
         try:
             self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
             watched = self._watched(self._await(awaitable), self._note_thrown)
-            result = await cancellable.run(key, watched)
+            result = await self._in_own_task(cancellable.run(key, watched))
         finally:
             self._main = None
             self._is_counting = False  # a background task may go on
@@ -298,6 +298,14 @@ class CrashWatch:
                     await self._wait_for_tasks()
                 await self._holdings.let_go_on_loop()
         return result
+
+    def _in_own_task(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        # As on a server: what a library keeps for the task or in its context ends with the crash.
+        if not self._crashes or running_framework() == "trio":
+            return running
+        import asyncio  # noqa: PLC0415 - running, so imported
+
+        return asyncio.Task(running)  # the app's tasks are made by the loop's factory
 
     async def _await(self, awaitable: Awaitable[T]) -> T:
         try:
