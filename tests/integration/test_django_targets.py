@@ -58,29 +58,3 @@ def test_django_closes_old_connections_again_after_the_attempts(found):
 
 def test_a_lifespan_is_nothing_to_django(found):
     assert found["lifespan"] == "left alone"
-
-
-WITHOUT_SETTINGS = """
-import django.db  # as Sentry's SDK does if Django is installed
-
-from pytest_chatfake import explore
-
-
-def save():
-    pass
-
-
-def world(fake):
-    fake.webhooks.connect(handler=lambda _: save())
-    fake.send_text()
-    fake.settle()
-
-
-print(explore(world, deviations=["crash"], crash_points=[save]).worlds)
-"""
-
-
-def test_django_without_settings_has_no_connections():
-    command = [sys.executable, "-W", "error", "-c", WITHOUT_SETTINGS]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (result.stderr, result.stdout) == ("", "3\n")

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from ..webhooks.logged_errors import note_printed
-from .tripwires import set_detour
+from .tripwires import detour
 
 _PRINT: Final[Any] = traceback.print_exception
 _SIGNATURE: Final = inspect.signature(_PRINT)
@@ -40,10 +40,10 @@ _REPORTS: Final = (
 def printed_errors_noted() -> Generator[None]:
     """In a block, note exceptions that are reported, or printed to a standard stream."""
     with ExitStack() as stack:
-        set_detour(_PRINT, _print, stack)
+        stack.enter_context(detour(_PRINT, _print))
         for module, name in _REPORTS:
             with suppress(KeyError, AttributeError):  # not imported, or another version
-                set_detour(attrgetter(name)(sys.modules[module]), _report, stack)
+                stack.enter_context(detour(attrgetter(name)(sys.modules[module]), _report))
         yield
 
 

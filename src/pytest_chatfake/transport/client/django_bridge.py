@@ -52,11 +52,9 @@ def has_broken_transaction() -> bool:
 
 
 def open_connections() -> list[Any]:
-    """Return this thread's database connections.
-
-    There are none without settings: some other library has imported Django, such as Sentry's SDK.
-    """
+    """Return this thread's database connections."""
     db = sys.modules.get("django.db")
+    # Other packages, such as sentry-sdk, import Django if it is installed, without any settings.
     if db is None or not sys.modules["django.conf"].settings.configured:
         return []
     return list(db.connections.all(initialized_only=True))
