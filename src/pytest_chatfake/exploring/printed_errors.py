@@ -13,8 +13,9 @@ import sys
 import traceback
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..webhooks.logged_errors import note_printed
 from .tripwires import detour
@@ -48,10 +49,14 @@ def printed_errors_noted() -> Generator[None]:
 
 
 def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
-    given = [*args, *kwargs.values()]
-    given += [part for each in given if isinstance(each, tuple) for part in each]  # sys.exc_info()
-    errors = (each for each in given if isinstance(each, BaseException))
-    exception = next(errors, sys.exception())
+    given = [*args, *kwargs.values(), *sys.exc_info()]
+    of_tuples = [cast("tuple[object, ...]", each) for each in given if isinstance(each, tuple)]
+    errors = (
+        each
+        for each in chain(*of_tuples, given)  # a tuple is what sys.exc_info() has returned
+        if isinstance(each, BaseException)
+    )
+    exception = next(errors, None)
     if isinstance(exception, Exception):
         note_printed(exception)
     return original(*args, **kwargs)
