@@ -191,11 +191,14 @@ class PointWatch:
         try:
             self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
             watched = self._watched(self._await(awaitable), self._note_thrown)
-            return await cancellable.run(key, watched)
+            return await self._started(cancellable.run(key, watched))
         finally:
             self._main = None
             self._is_counting = False  # a background task may go on
             await self._clean_up()
+
+    def _started(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        return running
 
     def _wrapped(self, coroutine: Any) -> Coroutine[Any, Any, Any] | None:
         return self._await_task(coroutine) if _current.get() is self else None
