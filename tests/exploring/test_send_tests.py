@@ -518,9 +518,42 @@ def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
         "two_at_once or a_crash",
     )
     assert failed(result) == {"TestSends": []}
-    assert "Direct.post was only called in a thread without the context of send() or work(): " in (
-        cards(result)
+    assert (
+        "Direct.post was only called in a task or thread without the context of send() or work(): "
+    ) in cards(result)
+
+
+def test_a_point_that_only_a_task_of_the_app_calls_accuses_nobody(run):
+    result = run(
+        """
+    import asyncio
+
+    class TestSends(Direct):
+        crash_points = [Direct.post]
+
+        async def connect(self, chat_fake):
+            snapshot, self.jobs = super().connect(chat_fake), asyncio.Queue()
+            worker = asyncio.create_task(self.post_all(chat_fake))
+            yield snapshot
+            worker.cancel()
+
+        async def post_all(self, chat_fake):
+            while True:
+                await self.jobs.get()
+                Direct.send(self, chat_fake)
+                self.jobs.task_done()
+
+        async def send(self, chat_fake):
+            self.jobs.put_nowait(1)
+            await self.jobs.join()
+    """,
+        "-k",
+        "two_at_once or a_crash",
     )
+    assert failed(result) == {"TestSends": []}
+    assert (
+        "Direct.post was only called in a task or thread without the context of send() or work(): "
+    ) in cards(result)
 
 
 WITH_A_TOKEN = """

@@ -399,8 +399,8 @@ class _SendRun(Run[SendTests]):
             return _NO_KEY
         if "crash" in kinds or "duplicate_at_once" in kinds:
             return (
-                "no call of an HTTP client or a database was seen: name your app's functions, as "
-                "in crash_points = [Session.commit]"
+                "send() and work() themselves call no HTTP client and no database: name functions "
+                "that they call, as in crash_points = [Session.commit]"
             )
         return "send() and work() made no API call that could fail"
 

@@ -495,7 +495,7 @@ class World:
 
     @property
     def stray_points(self) -> set[str]:
-        """The crash points that were called in a thread of which no attempt is known."""
+        """The crash points that were called in a thread or task of no known attempt."""
         return {name for watch in self._watches for name in watch.strays}
 
     @property
