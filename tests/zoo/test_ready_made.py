@@ -176,10 +176,17 @@ skipped  webhooks_before_the_response
            lock or a transaction while it sends
 TestIgnoresNothing
 ok       webhooks_before_the_response: 2 worlds
+TestIgnoresNothingOfTwo
+ok       webhooks_before_the_response: 5 worlds
 TestIgnoresUnknown
 FAILED   webhooks_before_the_response
            the webhooks of the 1st POST /v2/messages and `delivered` arrived
            before its response; after step 2, ["m1"]: 'sent'; as written:
+           'delivered'
+TestIgnoresUnknownOfTwo
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages and `delivered` arrived
+           before its response; after step 3, ["m1"]: 'sent'; as written:
            'delivered'
 TestOverwrites
 FAILED   webhooks_before_the_response
