@@ -24,7 +24,7 @@ from ..fake.config import ChatFakeConfig
 from ..fake.details import chosen_path, is_posted, let_retry, never_disable, target_of, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot, SnapshotError
+from ..fake.snapshots import Snapshot, is_of_a_snapshot
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -561,7 +561,7 @@ class _WebhookRun(Run[WebhookTests]):
                     pytest.skip(f"your scenario itself fails in this case, with {why}")
             if prepare is not None:  # what the app keeps may have to expire
                 self._skip_if_not_aged(last)
-            if isinstance(error, SnapshotError):
+            if is_of_a_snapshot(error):
                 self._skip_if_failed(CHANGE)
             self._note_errors(error)
             raise
