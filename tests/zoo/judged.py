@@ -78,6 +78,22 @@ class TestReleases(TestNeverReleases):
     bug = False
 
 
+class TestReleasesInLocalTime(TestReleases):
+    """Compares UTC with the time of a zone that is an hour ahead, and so releases too early."""
+
+    bug = True
+    ahead = timedelta(hours=1)
+
+    def snapshot(self) -> object:
+        old = datetime.now(UTC) + self.ahead - timedelta(days=30)
+        return {"held": sum(price for price, since in self.rows.values() if since > old)}
+
+
+class TestReleasesInUtc(TestReleasesInLocalTime):
+    bug = False
+    ahead = timedelta(0)
+
+
 class TestChargesDevices(Judged):
     """Adds up the prices of all deliveries, though a second device costs nothing (§1)."""
 
