@@ -165,6 +165,39 @@ def test_a_retry_without_end_is_ended(run):
     )
 
 
+STUCK = """
+    import asyncio
+
+    class TestSends(Direct):
+        async def connect(self, chat_fake):
+            self.is_stuck = False
+            self.snapshot = super().connect(chat_fake)
+            return self.take
+
+        async def take(self):
+            if self.is_stuck:
+                await asyncio.Event().wait()
+            return self.snapshot()
+
+        async def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                self.is_stuck = True
+                await asyncio.Event().wait()
+"""
+
+
+def test_a_send_that_never_returns_is_named(run, monkeypatch):
+    monkeypatch.setattr("pytest_chatfake.exploring.send_tests._TIMEOUT", 0.5)
+    monkeypatch.setattr("pytest_chatfake.exploring.patience.LIMIT", 5)
+    (found,) = first_lines(run(STUCK, "-k", "a_refused_send"))
+    assert found == (
+        "a_refused_send: the 1st POST /v2/messages was refused with 503; send() did not return "
+        "within 0.5 s of real time"
+    )
+
+
 def test_what_no_app_can_know_is_skipped(run):
     result = run("""
     class TestSends(Direct):

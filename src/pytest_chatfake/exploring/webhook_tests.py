@@ -99,7 +99,7 @@ _UNDELIVERED: Final = (
     "nothing was delivered for 31 days (if a job of your app notices that, run it in the snapshot)"
 )
 
-#: How long before the first drop an app must not have given it up: less than most time zones differ.
+#: How long before a drop an app must not have given up: less than most time zones differ by.
 _BEFORE: Final = timedelta(minutes=30)
 
 _NOT_DROPPED: Final = (

@@ -63,6 +63,7 @@ from .deviations import KINDS, Call, Deviation
 from .late_threads import Work
 from .meetings import Place, Point
 from .memories import MemoryWatch
+from .patience import Patience
 from .posted_fields import Posted, Way, ways_to_evolve
 from .prompt_deliveries import prompt_deliveries
 from .recorder import Barrier, Ended, Recorder
@@ -286,9 +287,9 @@ class World:
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
-        result = body(fake)
+        result: Any = body(fake)
         if is_async:
-            await result
+            await Patience(result, self.inside.records).run()
         else:
             _require_no_coroutine(result)
         self.inside.end_body()
