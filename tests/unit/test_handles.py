@@ -119,6 +119,19 @@ def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(fake)
     fake.send_text().deliver()
 
 
+def test_a_receiver_is_still_one_after_its_call_of_a_failing_route(fake):
+    def receive(_):
+        assert call_with_werkzeug(fake, "POST", "/fails").status == 500
+        fake.close()
+
+    fake.route("/fails")(lambda _: 1 / 0)
+    fake.webhooks.connect(handler=receive)
+    with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
+        fake.send_text()
+    with pytest.raises(ZeroDivisionError):
+        fake.settle()
+
+
 def test_a_fake_that_is_closed_twice_is_closed():
     fake = ChatFake()
     fake.close()

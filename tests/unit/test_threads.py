@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.base import triggers
+from pytest_chatfake.base import faults
 
 from .api_clients import call_with_werkzeug
 from .middles import PACKAGE, Meanwhile
@@ -117,7 +117,7 @@ def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():
     while came:
         with ChatFake(strict=False) as fake:
             first = fake.webhooks.lose()
-            meanwhile = Meanwhile(triggers.__file__, number, fake.webhooks.refuse)
+            meanwhile = Meanwhile(faults.__file__, number, fake.webhooks.refuse)
             with meanwhile:
                 first.remove()
             came = meanwhile.came

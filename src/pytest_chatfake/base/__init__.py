@@ -1,1 +1,1 @@
-"""What every room may use: errors, argument checks, the calling line, triggers, views."""
+"""What every room may use: errors, argument checks, the calling line, faults, views."""

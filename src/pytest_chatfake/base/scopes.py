@@ -57,7 +57,7 @@ class Scopes:
         """End a scope where it began; code that it has started still counts as started by it."""
         self.open.discard(scope)  # first, and in one step that no interrupt can split
         around = _around.get()
-        if around[-1:] == ((self, scope),):
+        if around and around[-1][1] is scope:
             _around.set(around[:-1])
 
     def started_by(self) -> Scope | None:

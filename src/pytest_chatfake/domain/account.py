@@ -19,7 +19,7 @@ from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
 from . import reasons
-from .conversations import ConversationRecord, Conversations
+from .conversations import Conversations, ConversationState
 from .facts import Fact
 from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
@@ -27,7 +27,7 @@ from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, State, state_after
 from .money import EXACT, ZERO
-from .people import People, PersonRecord
+from .people import People, PersonState
 from .reasons import ChargePer, Rule
 from .schedule import Schedule
 from .verbs import Accept, Arrive, Deliver, Draft, Fail, MessageVerb, Read, Reject
@@ -87,7 +87,7 @@ class Account:
         """Return the message with this number (from 1), if any."""
         return self.messages[number - 1] if 0 < number <= len(self.messages) else None
 
-    def messages_in(self, conversation: ConversationRecord) -> Sequence[MessageState]:
+    def messages_in(self, conversation: ConversationState) -> Sequence[MessageState]:
         return self._by_conversation.all(conversation)
 
     def messages_with(self, body: str) -> Sequence[MessageState]:
@@ -166,10 +166,10 @@ class Account:
         message.name(len(self.messages) + 1, self._ids)
         return [Fact(failed, message, now, rule, ZERO, failure=failure)]
 
-    def _is_priced(self, conversation: ConversationRecord) -> bool:
+    def _is_priced(self, conversation: ConversationState) -> bool:
         return conversation.started_at is None or self._rules.charge_per == "message"
 
-    def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
+    def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationState:
         # Messages to the same recipient with the same origin type share a conversation while it is
         # pending or open; of several, the one that was used last (assumed).
         wanted, proposed = draft.conversation, message.conversation
@@ -182,13 +182,13 @@ class Account:
                 return proposed
             return self.conversations.propose(message.recipient, origin_type)
         found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
-        if isinstance(wanted, ConversationRecord) and found is not wanted:
+        if isinstance(wanted, ConversationState) and found is not wanted:
             raise ClosedError(
                 f"conversation {wanted.id} no longer exists: the fake was reset after it began"
             )
         if found is None:
             assert isinstance(wanted, str)
-            return proposed or ConversationRecord(wanted, message.recipient, origin_type)
+            return proposed or ConversationState(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
                 f"conversation {found.id} has origin type {cited(found.origin_type)}, "
@@ -240,7 +240,7 @@ class Account:
             person.check_reachable(message, "read", arrives=message.state == "sent")
         return self._reading(message, now, person)
 
-    def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
+    def _reading(self, message: MessageState, now: int, person: PersonState | None) -> list[Fact]:
         if person is None or person.read_receipts:
             read = state_after(message, "read")
             return [self._arrival(read, message, now, None, reasons.READ_AT_ONCE)]

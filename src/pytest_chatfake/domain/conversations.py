@@ -11,11 +11,11 @@ from ..base.growing_index import GrowingIndex
 from .ids import Ids
 
 #: ``pending`` until the first delivery, ``open`` during the session, ``expired`` after it.
-ConversationState: TypeAlias = Literal["pending", "open", "expired"]
+SessionState: TypeAlias = Literal["pending", "open", "expired"]
 
 
 @dataclass(slots=True, eq=False)
-class ConversationRecord:
+class ConversationState:
     """One conversation with a person, and when its session runs.
 
     Attributes:
@@ -35,7 +35,7 @@ class ConversationRecord:
     started_at: int | None = None
     expires_at: int | None = None
 
-    def state(self, now: int) -> ConversationState:
+    def state(self, now: int) -> SessionState:
         """Return the state at a moment, in nanoseconds since the epoch.
 
         The end is exclusive: at ``expires_at``, the session is over (assumed).
@@ -57,36 +57,36 @@ class Conversations:
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
-        self.all: list[ConversationRecord] = []
+        self.all: list[ConversationState] = []
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
         # The service must not assign an id that a test has already chosen.
         self._taken_ids: set[str] = set()
         # By person and type, in order of use, so a conversation may be listed repeatedly.
-        self._used: defaultdict[tuple[str, str], list[ConversationRecord]] = defaultdict(list)
+        self._used: defaultdict[tuple[str, str], list[ConversationState]] = defaultdict(list)
 
-    def find(self, id_: str) -> ConversationRecord | None:
+    def find(self, id_: str) -> ConversationState | None:
         """Return the conversation with this id, if it has begun."""
         return self._by_id.first(id_)
 
-    def number(self, conversation: ConversationRecord) -> int:
+    def number(self, conversation: ConversationState) -> int:
         """Return the number of a conversation, from 1; 0 if it has not begun."""
         return next((index + 1 for index in self._by_id.places(conversation.id)), 0)
 
-    def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
+    def current(self, recipient: str, origin_type: str, now: int) -> ConversationState | None:
         """Return the pending or open conversation that was used last, if any."""
         used = self._used[recipient, origin_type]
         while used and used[-1].state(now) == "expired":
             used.pop()  # an expired one never opens again
         return used[-1] if used else None
 
-    def propose(self, recipient: str, origin_type: str) -> ConversationRecord:
+    def propose(self, recipient: str, origin_type: str) -> ConversationState:
         """Return a new conversation with an unused id; it has not begun yet."""
         number = len(self.all) + 1
         while (id_ := self._ids.conversation % number) in self._taken_ids:
             number += 1
-        return ConversationRecord(id_, recipient, origin_type)
+        return ConversationState(id_, recipient, origin_type)
 
-    def use(self, conversation: ConversationRecord) -> None:
+    def use(self, conversation: ConversationState) -> None:
         """Note that a message was sent in a conversation, which begins with its first message."""
         if not conversation.begun:
             conversation.begun = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from .conversations import ConversationRecord
+from .conversations import ConversationState
 from .failure_codes import Failure
 from .ledger import LedgerEntry
 from .messages import MessageState, State
@@ -37,7 +37,7 @@ class Fact:
     at: int
     rule: Rule
     total_price: Decimal
-    conversation: ConversationRecord | None = None
+    conversation: ConversationState | None = None
     expires_at: int | None = None
     entries: tuple[LedgerEntry, ...] = ()
     failure: Failure | None = None

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
 from ..base.errors import IllegalTransition
-from .conversations import ConversationRecord
+from .conversations import ConversationState
 from .failure_codes import Failure
 from .ids import Ids
 from .money import ZERO
@@ -86,7 +86,7 @@ class MessageState:
     sender: str | None = None
     undeliverable: bool = False
     script: dict[int, bool] | None = None
-    conversation: ConversationRecord | None = None
+    conversation: ConversationState | None = None
     price: Decimal | None = None
     state: State = "submitted"
     total_price: Decimal = ZERO

@@ -14,8 +14,8 @@ from .messages import MessageState
 from .verbs import Arrive, Fail, MessageVerb, Read
 
 
-class PersonRecord(NamedTuple):
-    """The person behind an address, as described by the test; a change makes a new record."""
+class PersonState(NamedTuple):
+    """The person behind an address, as described by the test; a change makes a new one."""
 
     address: str
     devices: int = 1
@@ -33,7 +33,7 @@ class PersonRecord(NamedTuple):
 
     @property
     def contradiction(self) -> str | None:
-        """Why this record is impossible, as a sentence; None if it is possible."""
+        """Why this state is impossible, as a sentence; None if it is possible."""
         if self.chat_open and not self.online:
             return "a phone that is off has no open chat. Call comes_online() first"
         if self.chat_open and not self.registered:
@@ -88,8 +88,8 @@ class PersonFact(NamedTuple):
             chat looks at it again, while a description only says how things are.
     """
 
-    before: PersonRecord
-    after: PersonRecord
+    before: PersonState
+    after: PersonState
     at: int
     done: frozenset[str] = frozenset()
 
@@ -101,7 +101,7 @@ _OPENS_THE_WAY: Final = frozenset({"online", "blocked"})
 _NOT_REGISTERED = failure("131026")
 
 
-class People(dict[str, PersonRecord]):
+class People(dict[str, PersonState]):
     """The people that the test described, by address, and how they react (§3).
 
     Everybody else has one device, is online and sends read receipts.
@@ -117,7 +117,7 @@ class People(dict[str, PersonRecord]):
         self, what: str, address: str, changes: Mapping[str, Any], now: int, *, is_done: bool
     ) -> PersonFact:
         """Return the change that a call such as ``goes_offline()`` asks for, and change nothing."""
-        before = self.get(address) or PersonRecord(address)
+        before = self.get(address) or PersonState(address)
         after = before._replace(**changes)
         if (contradiction := after.contradiction) is not None:
             raise IllegalTransition(f"can't call {what} for {address}: {contradiction}.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
 
-from .conversations import ConversationRecord
+from .conversations import ConversationState
 from .failure_codes import Failure
 from .messages import MessageState
 
@@ -26,7 +26,7 @@ class Draft(NamedTuple):
         assumed: Whether the price is the fake's default, because the test gave none.
     """
 
-    conversation: ConversationRecord | str | None
+    conversation: ConversationState | str | None
     origin_type: str | None
     price: Decimal | Callable[[MessageState], Decimal]
     assumed: bool

@@ -36,7 +36,7 @@ from ..webhooks.fake_state import FakeState
 from .records import ClockRecord, DropRecord, VerbRecord
 
 #: Returns extra fields for a message's event with this status, as JSON text.
-FieldsOf: TypeAlias = Callable[[MessageState, str], str]
+ExtraFields: TypeAlias = Callable[[MessageState, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Executor:
 
     Attributes:
         core: What the parts of the fake share.
-        fields_of: Asks the ``extra=`` function, if there is one.
+        extra_fields: Asks the ``extra=`` function, if there is one.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
         ignored: The types of verbs that do nothing.
@@ -81,7 +81,7 @@ class Executor:
 
     def __init__(self, core: Core[FakeState]) -> None:
         self.core = core
-        self.fields_of: FieldsOf | None = None
+        self.extra_fields: ExtraFields | None = None
         self.move: ClockRecord | None = None
         self.ignored: tuple[type[Verb], ...] = ()
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
@@ -144,10 +144,10 @@ class Executor:
         try:
             while True:
                 facts = state.account.decide(verb, now)
-                if self.fields_of is not None and facts and facts[0].what != asked:
+                if self.extra_fields is not None and facts and facts[0].what != asked:
                     asked = facts[0].what
                     try:
-                        fields = self.fields_of(facts[0].message, asked)
+                        fields = self.extra_fields(facts[0].message, asked)
                     except Exception as error:
                         if errors is None:
                             raise

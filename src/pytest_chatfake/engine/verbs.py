@@ -85,7 +85,7 @@ class Emit(OtherVerb):
     ) -> None:
         outbox, message, status = state.outbox, self.message, self.status
         state.account.check_current(message)
-        fields = "" if executor.fields_of is None else executor.fields_of(message, status)
+        fields = "" if executor.extra_fields is None else executor.extra_fields(message, status)
         while True:
             fact = state.account.synthetic(message, status, now)
             event = outbox.write_synthetic(fact, fields, status, self.edit, self.type, line)

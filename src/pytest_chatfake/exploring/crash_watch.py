@@ -174,17 +174,17 @@ class CrashWatch:
     def _is_current(self) -> bool:
         return _current.get() is self and not self._has_ended
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return the attempt's outcome for the service, given what was done to the app."""
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        """Return the attempt's result for the service, given what was done to the app."""
         if self.stopped is None:
-            if self.effect and isinstance(outcome, Exception):
+            if self.effect and isinstance(result, Exception):
                 return self.response or Response(500, b"")  # as its server would respond
-            return outcome
-        if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
-            return outcome  # an interrupt
+            return result
+        if not (isinstance(result, Response | Exception) or _is_crash(result)):
+            return result  # an interrupt
         if self.response is not None:
             return self.response._replace(error=self.stopped)
-        if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
+        if self._has_survived or (isinstance(result, Response) and result.status is not None):
             swallower = swallower_of(self._raised)
             if swallower is not None and swallower.library:
                 self.swallower = swallower

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import check_choice, check_list, cited
-from ..base.triggers import Trigger, verb_of
+from ..base.faults import BaseFault, verb_of
 from ..domain.instants import SECOND, parse_delay
 from ..fake.fake import ChatFake
 from ..http_api import faults as api
@@ -106,7 +106,7 @@ class Kind(NamedTuple):
             this one is not combined with others.
     """
 
-    fault: type[Trigger]
+    fault: type[BaseFault]
     sentence: str = ""
     distances: Callable[[int, int], range] = _no_move
     extent: str = ""
@@ -134,7 +134,7 @@ class Kind(NamedTuple):
 
 
 def _of_a_call(
-    fault: type[Trigger],
+    fault: type[BaseFault],
     sentence: str,
     *ways: Way,
     needs: str = "your scenario makes no API call",
@@ -435,14 +435,14 @@ class Deviation(NamedTuple):
         more = dict(self.more)
         return Call(more["path"], more["method"]) if {*Call._fields} <= {*more} else None
 
-    def set_up(self, fake: ChatFake, *, only_waits: bool = False) -> Trigger:
+    def set_up(self, fake: ChatFake, *, only_waits: bool = False) -> BaseFault:
         """Call the verb, and return the fault.
 
         If it ``only_waits``, an event that would be held back for an API call is only held back.
         """
         if only_waits and self.traits.is_late:
             return fake.webhooks.reorder(by=_NEVER, start=self.start)
-        fault: Trigger = attrgetter(self.traits.verb)(fake)(**self._arguments())
+        fault: BaseFault = attrgetter(self.traits.verb)(fake)(**self._arguments())
         return fault
 
 

@@ -273,9 +273,9 @@ class Guest:
         self._stack.callback(self.meeting.leave)
         self.meeting.enter()
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return the outcome unchanged."""
-        return outcome
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        """Return the result unchanged."""
+        return result
 
     def end(self) -> None:
         """Leave the meeting."""

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..base.coroutines import run_at_once
-from ..base.triggers import Trigger
+from ..base.faults import BaseFault
 from ..fake.details import note_error
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
@@ -258,7 +258,7 @@ class Sending:
 
     @property
     def _has_faults(self) -> bool:
-        return any(isinstance(record, Trigger) for record in self._inside.records)
+        return any(isinstance(record, BaseFault) for record in self._inside.records)
 
     def _count(self, name: str, kind: str) -> None:
         if (kind, name) in POINTS and kind == "before" and self._running:

@@ -21,9 +21,9 @@ from typing import Any, Final
 from ..base.arguments import cited
 from ..base.current_test import current
 from ..base.errors import ChatFakeError, ClosedError
+from ..base.faults import BaseFault
 from ..base.redaction import redacted_place
 from ..base.tracebacks import related, text_of
-from ..base.triggers import Trigger
 from ..base.views import listed
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
@@ -207,7 +207,7 @@ class World:
         self._is_written = False
         self._only_waits = only_waits
         self._by_hand = by_hand
-        self._faults: list[Trigger] = []
+        self._faults: list[BaseFault] = []
         self._failed_at = 0
 
     async def run(self, body: Body) -> None:

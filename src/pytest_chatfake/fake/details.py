@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base.triggers import Trigger
+from ..base.faults import BaseFault
 from ..domain.instants import SECOND
 from ..domain.messages import MessageState
 from ..http_api.account_api import ApiRequest
@@ -135,18 +135,18 @@ def let_retry(endpoint: Endpoint) -> None:
 # Faults
 
 
-def outlast_barriers(fault: Trigger) -> None:
+def outlast_barriers(fault: BaseFault) -> None:
     """Let a duplicate wait for other attempts past barriers, until the end of the body."""
     if isinstance(fault, Duplicate):
         fault._outlasts_barriers = True
 
 
-def was_cut_short(fault: Trigger) -> bool:
+def was_cut_short(fault: BaseFault) -> bool:
     """Return whether a barrier cut short a fault's waiting for other attempts."""
     return fault._was_cut_short
 
 
-def meeting_place(fault: Trigger) -> object:
+def meeting_place(fault: BaseFault) -> object:
     """Return what makes the attendants of a fault's attempts at the same time, if anything."""
     return fault._meet if isinstance(fault, Concurrently) else None
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..base.arguments import check_mapping, check_str, cited, unexpected
-from ..domain.conversations import ConversationRecord
+from ..domain.conversations import ConversationState
 from ..domain.messages import DEFAULT_ADDRESS, DEFAULT_PRICE, MessageState
 from ..domain.money import amount as exact
 from ..domain.verbs import Draft
@@ -33,7 +33,7 @@ class Drafts:
         self._price_is_assumed = self._default_price == _ASSUMED_PRICE
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
-            engine.executor.fields_of = partial(self._ask_for_fields, config.extra)
+            engine.executor.extra_fields = partial(self._ask_for_fields, config.extra)
         elif config.extra is not None:
             self._default_extra = dict(config.extra)
         self._default_fields = members(self._default_extra)
@@ -105,7 +105,7 @@ class Drafts:
         own = json.loads("{" + message.extra[1:] + "}")
         return members({name: value for name, value in found.items() if name not in own})
 
-    def _known_conversation(self, conversation: Conversation | str) -> ConversationRecord | str:
+    def _known_conversation(self, conversation: Conversation | str) -> ConversationState | str:
         if isinstance(conversation, Conversation):
             if conversation._engine is not self._engine:
                 raise ValueError(f"conversation {conversation.id} belongs to another fake")

@@ -37,7 +37,7 @@ from ..domain.ledger import Balance, LedgerEntry
 from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
-from ..domain.people import PersonRecord
+from ..domain.people import PersonState
 from ..domain.verbs import Accept
 from ..engine.engine import Engine
 from ..engine.performer import Pending
@@ -334,7 +334,7 @@ class ChatFake:
         recipients = engine.state.part(Recipient, dict[str, Recipient])
         handle = recipients.get(address) or Recipient(engine, address)
         if changes:
-            person = engine.account.people.get(address) or PersonRecord(address)
+            person = engine.account.people.get(address) or PersonState(address)
             if (contradiction := person._replace(**changes).contradiction) is not None:
                 raise ValueError(f"can't call recipient() for {address}: {contradiction}.")
             handle._describe("recipient()", changes)

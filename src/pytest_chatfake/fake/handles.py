@@ -12,7 +12,7 @@ from ..base.arguments import alternatives, check_int, check_str, cited, unexpect
 from ..base.errors import NotAwaited
 from ..base.escaping import one_line
 from ..base.views import View
-from ..domain.conversations import ConversationRecord, ConversationState
+from ..domain.conversations import ConversationState, SessionState
 from ..domain.failure_codes import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant, length_of, parse_delay, shown
 from ..domain.messages import MAX_DEVICES, MessageState
@@ -29,7 +29,7 @@ class Conversation:
 
     __slots__ = ("_engine", "_record")
 
-    def __init__(self, engine: Engine, record: ConversationRecord) -> None:
+    def __init__(self, engine: Engine, record: ConversationState) -> None:
         self._engine = engine
         self._record = record
 
@@ -60,7 +60,7 @@ class Conversation:
         return self._record.recipient
 
     @property
-    def state(self) -> ConversationState:
+    def state(self) -> SessionState:
         """``"pending"`` until the first delivery, ``"open"`` for 24 hours, then ``"expired"``."""
         self._engine.ensure_readable()
         return self._record.state(self._engine.time.read())

@@ -43,11 +43,7 @@ class HeldBack:
         return self._engine.outbox.queue.held(self)
 
     def _release(self, attempts: Sequence[Attempt], line: Line) -> None:
-        mark = Mark("paused", "held back", line)
-        for attempt in attempts:
-            attempt.moment = 0  # it is made now, whenever it was due
-            attempt._marks += (mark,)
-        self._engine.outbox.queue.let_go(attempts)
+        self._engine.outbox.queue.let_go(attempts, mark=Mark("paused", "held back", line))
 
     def _pausing(self, line: Line) -> Iterator[None]:
         core = self._engine.core
@@ -112,10 +108,7 @@ class Concurrent(HeldBack):
         together = Together(Mark(Concurrently._kind, Concurrently._text, line))
         # Plain functions come first.
         attempts = sorted(attempts, key=lambda attempt: attempt.endpoint._target.overlaps)
-        self._engine.outbox.queue.let_go(attempts)
-        for attempt in attempts:
-            attempt.moment = 0
-            attempt._wait = together if attempt.endpoint._target.overlaps else None
+        self._engine.outbox.queue.let_go(attempts, together=together)
 
 
 def refuse_one_by_one(endpoints: Iterable[Endpoint]) -> None:

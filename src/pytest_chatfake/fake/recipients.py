@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ..base.arguments import check_str
 from ..base.escaping import one_line
-from ..domain.people import PersonRecord
+from ..domain.people import PersonState
 from ..engine.engine import Engine
 from ..engine.verbs import Describe
 from .inbound import writing
@@ -132,10 +132,10 @@ class Recipient:
 
     # Properties
 
-    def _known(self) -> PersonRecord:
+    def _known(self) -> PersonState:
         self._engine.ensure_readable()
         self._engine.account.check_person(self._address, self._account)
-        return self._account.people.get(self._address) or PersonRecord(self._address)
+        return self._account.people.get(self._address) or PersonState(self._address)
 
     @property
     def address(self) -> str:

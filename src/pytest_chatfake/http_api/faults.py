@@ -27,8 +27,8 @@ from ..base.arguments import (
     unexpected,
 )
 from ..base.calling_line import Line
+from ..base.faults import BaseFault, verb_of
 from ..base.marks import Mark
-from ..base.triggers import Trigger, verb_of
 from ..domain.instants import SECOND, instant, parse_duration
 from ..domain.messages import MAX_DEVICES
 from ..transport.client.headers import complete_headers
@@ -72,7 +72,7 @@ class RequestFilter(TypedDict, total=False):
     method: str | None
 
 
-class ApiFault(Trigger):
+class ApiFault(BaseFault):
     """A fault for requests with the fake's key, as returned by ``api.fail()`` and others."""
 
     _shown_as, _set_up_on = "ApiFault", "api"

@@ -336,18 +336,18 @@ class Mutation:
             post.signer = forged
         if lost in self._asked and post.attendant is None:  # webhooks.crash() needs the event
             noted.add(lost)
-            post.outcome = None if self.name is None else self.responses.get(key, ACCEPTED)
+            post.result = None if self.name is None else self.responses.get(key, ACCEPTED)
         yield
-        error = getattr(post.outcome, "error", post.outcome)
+        error = getattr(post.result, "error", post.result)
         # An app that refuses the signature hasn't read the event.
         unread = range(400, 500) if meaning.wrong else (401, 403)
-        is_unread = self.name is None and getattr(post.outcome, "status", None) in unread
+        is_unread = self.name is None and getattr(post.result, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # once is enough
             if error is None:  # if there are several fakes, the first one's
-                self.responses.setdefault(key, post.outcome)
+                self.responses.setdefault(key, post.result)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return a false response to a balance request or a send call."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ..base.faults import verb_of
 from ..base.history import Record
-from ..base.triggers import verb_of
 from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord

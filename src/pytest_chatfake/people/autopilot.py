@@ -28,7 +28,7 @@ from ..domain.facts import Fact
 from ..domain.failure_codes import failure
 from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
-from ..domain.people import PersonFact, PersonRecord
+from ..domain.people import PersonFact, PersonState
 from ..domain.schedule import DueKind, due_of
 from ..domain.verbs import Deliver, Fail, Read
 from ..engine.engine import Engine
@@ -121,7 +121,7 @@ class FlightPlan:
     def line(self) -> Line:
         return self.autopilot._line
 
-    def moments(self, person: PersonRecord | None) -> Mapping[DueKind, int | None]:
+    def moments(self, person: PersonState | None) -> Mapping[DueKind, int | None]:
         """When each verb is due, or was; None: never, or not while the person is like this.
 
         A person who reads without a receipt, or on arrival, causes no reading of its own.

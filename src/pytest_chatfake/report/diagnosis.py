@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from ..domain.conversations import ConversationRecord
+from ..domain.conversations import ConversationState
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import ZERO
@@ -195,7 +195,7 @@ class Diagnosis:
                 )
             return
 
-    def _expiry_of(self, conversation: ConversationRecord) -> Iterator[str]:
+    def _expiry_of(self, conversation: ConversationState) -> Iterator[str]:
         expires_at = conversation.expires_at
         if expires_at is not None and expires_at > self._engine.time.read():
             yield (

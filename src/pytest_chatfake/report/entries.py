@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.faults import BaseFault
 from ..base.history import Record
 from ..base.marks import Mark
-from ..base.triggers import Trigger
 from ..domain.ledger import LedgerEntry
 from ..domain.reasons import Rule
 from ..engine.records import ClockRecord, DropRecord, VerbRecord
@@ -56,7 +56,7 @@ def amount_of(record: Record) -> Decimal | None:
 
 def line_of(record: Record) -> Line | None:
     """Return the test's line that asked for an entry; None if there is none, or it is unknown."""
-    line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
+    line = record.line if isinstance(record, (VerbRecord, ClockRecord, BaseFault)) else None
     return None if line is None or line.is_fallback else line
 
 
@@ -98,7 +98,7 @@ def is_retry(record: Record) -> bool:
 
 
 def is_unused(record: Record) -> bool:
-    return isinstance(record, Trigger) and not record.fired
+    return isinstance(record, BaseFault) and not record.fired
 
 
 def is_overtaken(record: Record) -> bool:
@@ -145,7 +145,7 @@ def _own_fold_key(record: Record) -> tuple[Hashable, ...]:
             return (record.what, record.line, record.end - record.moment)
         case VerbRecord():
             return (record.what, record.line)
-        case Trigger():
+        case BaseFault():
             return (record.description, record.line, is_unused(record))
         case _:
             return (amount_of(record),)

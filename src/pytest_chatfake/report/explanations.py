@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..base.history import Record
-from ..domain.conversations import ConversationRecord
+from ..domain.conversations import ConversationState
 from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -70,7 +70,7 @@ class Explanations:
     def was_held(self, message: MessageState) -> bool:
         return any(kind_of(entry) == "hold" for entry in self._trace.of(message))
 
-    def starter(self, conversation: ConversationRecord) -> MessageState | None:
+    def starter(self, conversation: ConversationState) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
         messages = self._account.messages_in(conversation)
         return next((message for message in messages if message.has_started_session), None)
@@ -122,7 +122,7 @@ def explanation(story: Story, message: MessageState) -> str:
     )
 
 
-def _conversation(labels: Labels, conversation: ConversationRecord | None) -> str:
+def _conversation(labels: Labels, conversation: ConversationState | None) -> str:
     if conversation is None:
         return "no conversation: it failed before it was sent"
     name = f"{labels.conversation(conversation)}, conversation {conversation.id}"

@@ -12,8 +12,8 @@ from typing import Final
 
 from ..base import tracebacks
 from ..base.errors import ChatFakeError
+from ..base.faults import BaseFault
 from ..base.history import Record
-from ..base.triggers import Trigger
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import READ_AT_ONCE, TOO_DEAR
@@ -221,7 +221,7 @@ class Highlights:
             settle = f" ({awaited(self._engine)}chat_fake.settle() posts what is queued)"
             yield f"{events_are(queued)} still queued{why or settle}"
 
-    def _unused(self, fault: Trigger) -> str:
+    def _unused(self, fault: BaseFault) -> str:
         return f"unused fault: {unused_line(fault, self._engine)}"
 
     def _left_out(self) -> Iterator[str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..base.arguments import shortened
+from ..base.faults import BaseFault
 from ..base.tracebacks import NO_LIFESPAN, LoggedError, text_of
-from ..base.triggers import Trigger
 from ..base.views import counted, listed
 from ..domain.messages import STATUSES
 from ..engine.engine import Engine
@@ -126,7 +126,7 @@ def awaited(engine: Engine) -> str:
     return "await " if engine.mode == "async" else ""
 
 
-def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
+def unused_faults(engine: Engine, api: AccountApi) -> list[BaseFault]:
     faults = (*engine.state.faults, *api._faults)
     return [fault for fault in faults if not fault.fired]
 
@@ -141,7 +141,7 @@ def why_queued(blocked: bool) -> str:
     )
 
 
-def missed(fault: Trigger, engine: Engine) -> Attempt | None:
+def missed(fault: BaseFault, engine: Engine) -> Attempt | None:
     """Return the last attempt that a fault would have changed, had it been set up earlier."""
     if not isinstance(fault, Fault) or fault._matched:
         return None
@@ -151,11 +151,11 @@ def missed(fault: Trigger, engine: Engine) -> Attempt | None:
     return None
 
 
-def unused_line(fault: Trigger, engine: Engine) -> str:
+def unused_line(fault: BaseFault, engine: Engine) -> str:
     return f"{fault.description}, set up at {fault.line}{_why_unused(fault, engine)}"
 
 
-def _why_unused(fault: Trigger, engine: Engine) -> str:
+def _why_unused(fault: BaseFault, engine: Engine) -> str:
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
     if isinstance(fault, Concurrently) and are_one_by_one(engine.outbox.endpoints):

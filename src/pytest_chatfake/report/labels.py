@@ -8,7 +8,7 @@ from typing import Final
 from ..base.escaping import one_line, printable
 from ..base.redaction import is_secret_header, redacted
 from ..base.views import listed
-from ..domain.conversations import ConversationRecord
+from ..domain.conversations import ConversationState
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
@@ -27,7 +27,7 @@ class Labels:
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self._engine = engine
-        self._mentioned: set[ConversationRecord] = set()
+        self._mentioned: set[ConversationState] = set()
         self._endpoints: dict[Endpoint, str] = {}
         used: dict[str, int] = {}
         secrets = set(api._keys)
@@ -57,7 +57,7 @@ class Labels:
     def status(self, message: MessageState) -> str:
         return "sent, then dropped" if message.state == "dropped" else message.state
 
-    def conversation(self, conversation: ConversationRecord) -> str:
+    def conversation(self, conversation: ConversationState) -> str:
         self._mentioned.add(conversation)
         return f"c{self._engine.account.conversations.number(conversation)}"
 
@@ -66,7 +66,7 @@ class Labels:
 
     # What they stand for
 
-    def conversation_of(self, message: MessageState) -> ConversationRecord | None:
+    def conversation_of(self, message: MessageState) -> ConversationState | None:
         # A conversation needs a label if a text has used the label, or if it has several messages.
         conversation, account = message.conversation, self._engine.account
         if conversation is None or conversation in self._mentioned:
@@ -80,7 +80,7 @@ class Labels:
             f"{label} = message {message.id} to {message.recipient}, {self.status(message)}{inside}"
         )
 
-    def legend_of_conversation(self, conversation: ConversationRecord) -> str:
+    def legend_of_conversation(self, conversation: ConversationState) -> str:
         return f"{self.conversation(conversation)} = conversation {conversation.id}"
 
     def legend_of_recorded(self, event: Event) -> str | None:

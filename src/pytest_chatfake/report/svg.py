@@ -11,8 +11,8 @@ from textwrap import wrap
 from typing import Final
 
 from ..base.escaping import escape
+from ..base.faults import BaseFault
 from ..base.history import Record
-from ..base.triggers import Trigger
 from ..base.views import counted
 from ..domain.ledger import Ledger
 from ..domain.messages import MessageState
@@ -189,7 +189,7 @@ class _Lanes:
                 return self._labels.endpoint(endpoint)
             case ApiRequest() | VerbRecord(_cause=ApiRequest()):
                 return self._app
-            case VerbRecord() | ClockRecord() | Trigger():
+            case VerbRecord() | ClockRecord() | BaseFault():
                 return "test"
             case _:
                 return "chat_fake"

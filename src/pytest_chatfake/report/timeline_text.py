@@ -7,8 +7,8 @@ from operator import attrgetter
 from typing import Final
 
 from ..base.arguments import cited
+from ..base.faults import BaseFault
 from ..base.history import Record
-from ..base.triggers import Trigger
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -92,7 +92,7 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
             return f"{move.what} by {length(move.end - move.moment)}"
         case DropRecord(_message=message):
             return f"{labels.message(message)} was not delivered in time; no event"
-        case Trigger() as fault:
+        case BaseFault() as fault:
             return fault.description
         case _:
             raise TypeError(f"the timeline has no words for {cited(entry)}")

@@ -62,16 +62,22 @@ class Attempt(Record):
     _depth: int  # the length of the chain of attempts, each causing an event, that led to it
     number: Final[int] = 1
     _cause: Record | None = None  # a failed attempt or a verb; None: the event, once it begins
-    _marks: tuple[Mark, ...] = ()
-    _place: str = ""  # the path, after a space, if a function of the event chose it
-    moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
-    _wait: Wait | None = None  # what it waits for, while it is queued
-    _was_asked: bool = False  # faults are asked once, and not about retries or past events
-    _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
-    _other_id: str | None = None  # the event id to post, if it isn't the event's own
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
+
+    # While it is queued
+    _wait: Wait | None = None  # what it waits for
+    moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
+
+    # What faults do to it
+    _was_asked: bool = False  # they are asked once, and not about retries or past events
+    _decisions: tuple[Decision, ...] = ()  # one that makes it fail is last
+    _marks: tuple[Mark, ...] = ()  # of decisions once they are carried out, and of the test's calls
+    _other_id: str | None = None  # the event id to post, if it isn't the event's own
+
+    # While it is made
     _call: Record | None = None  # the API call before whose response a fault makes it
-    _post: Post | None = None  # what is only needed while it is made
+    _place: str = ""  # the path, after a space, if a function of the event chose it
+    _post: Post | None = None  # all the rest, kept after its end only for a refused signature
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
@@ -201,10 +207,10 @@ class Attempt(Record):
             self._depth,
             self.number + 1,
             self,
+            retried,
             _was_asked=True,
             _decisions=tuple(change for change in self._changes if change.is_of_event),
             _other_id=self._other_id,
-            _retried=retried,
         )
 
     def _repeated(self, twice: Twice) -> Attempt:
@@ -234,7 +240,7 @@ class Post:
         is_posted: Whether the request was ready to be posted: neither the signer nor the function
             of ``tamper()`` raised.
         is_late: Whether its response was not complete in time.
-        outcome: The app's response or error; None until it is known.
+        result: The app's response or error; None until it is known.
     """
 
     attempt: Attempt
@@ -246,4 +252,4 @@ class Post:
     signer: Signer | None = None
     is_posted: bool = False
     is_late: bool = False
-    outcome: Response | BaseException | None = None
+    result: Response | BaseException | None = None

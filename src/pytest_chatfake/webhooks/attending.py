@@ -28,8 +28,8 @@ class Attendant(Protocol):
         """Begin; if this raises, the attempt ends with that error."""
         ...
 
-    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return the outcome of the attempt, given the outcome at the app."""
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        """Return the result of the attempt, given its result at the app."""
         ...
 
     def end(self) -> None:

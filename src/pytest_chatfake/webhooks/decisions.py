@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from ..base.faults import BaseFault
 from ..base.marks import Mark
-from ..base.triggers import Trigger
 from ..transport.client.responses import Response
 from .attending import Attend
 from .endpoints import Signer
@@ -72,7 +72,7 @@ class Turn(NamedTuple):
     """
 
     others: int
-    fault: Trigger
+    fault: BaseFault
     together: bool = False
     outlasts_barriers: bool = False
 
@@ -80,7 +80,7 @@ class Turn(NamedTuple):
 class AtCall(NamedTuple):
     """The app makes an API call, or a barrier comes; ``fault`` wants it."""
 
-    fault: Trigger
+    fault: BaseFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Decision:
         meaning: What it means for the attempt's result.
     """
 
-    fault: Trigger
+    fault: BaseFault
     mark: Mark
     meaning: Meaning = NOTHING
 

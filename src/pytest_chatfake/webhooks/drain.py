@@ -356,7 +356,7 @@ class Drain:
             post.attendant = self.observer.attend and self.observer.attend()
         for decision in attempt._decisions:
             if isinstance(decision, Failed) and not decision.is_after:
-                post.outcome = decision.response  # so it is only recorded, not made
+                post.result = decision.response  # so it is only recorded, not made
             elif isinstance(decision, Call):
                 self._accompany(post, decision.attend, decision.mark)
         return post
@@ -364,13 +364,13 @@ class Drain:
     def _accompany(self, post: Post, attend: Attend, mark: Mark) -> None:
         post.attendant = attend()
         if not post.target.in_process:
-            post.outcome = ChatFakeError(
+            post.result = ChatFakeError(
                 f"{mark.kind}() needs an in-process app, but {post.attempt.endpoint._shown} "
                 f"is a URL. Connect the app as wsgi= or asgi="
             )
 
     def _begin_batch(self, posts: Sequence[Post], together: Wait | None) -> None:
-        if sum(post.outcome is None for post in posts) < 2:
+        if sum(post.result is None for post in posts) < 2:
             return
         self._batches += 1
         marks = [together.mark] if isinstance(together, Together) else []
@@ -401,8 +401,8 @@ class Drain:
             self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
         interrupt = None if isinstance(ended, Exception) else ended
         for post in posts:
-            if post.outcome is None and isinstance(ended, Exception):
-                post.outcome = ended
+            if post.result is None and isinstance(ended, Exception):
+                post.result = ended
             stopped = self._record(post)
             interrupt = stopped if interrupt is None else interrupt
         if interrupt is not None:
@@ -428,7 +428,7 @@ class Drain:
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
-        if self.observer is None and post.outcome is not None and got.status not in {401, 403}:
+        if self.observer is None and post.result is not None and got.status not in {401, 403}:
             attempt._post = None
         return interrupt
 
@@ -497,12 +497,12 @@ class Drain:
     def _conclude(self, post: Post) -> tuple[Response, BaseException | None]:
         # Returns the response, and the error of the app or of what else ended the attempt. Has a
         # stopped app made anew.
-        outcome, endpoint, error = post.outcome, post.attempt.endpoint, None
-        if isinstance(outcome, Response):
-            response = outcome
+        result, endpoint, error = post.result, post.attempt.endpoint, None
+        if isinstance(result, Response):
+            response = result
         else:
-            cause = InterruptedError(_INTERRUPTED) if outcome is None else outcome
-            response, error = Response(None, b"", cause), outcome
+            cause = InterruptedError(_INTERRUPTED) if result is None else result
+            response, error = Response(None, b"", cause), result
         if post.is_late:  # a late response counts as none
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)

@@ -20,8 +20,8 @@ from ..base.arguments import (
     shown_arguments,
 )
 from ..base.calling_line import Line
+from ..base.faults import BaseFault
 from ..base.marks import Mark
-from ..base.triggers import Trigger
 from ..domain.instants import parse_delay, parse_length, seconds
 from ..transport.client.responses import Response
 from .attempts import Attempt
@@ -41,7 +41,7 @@ _WRONG: Final = Meaning(wrong=True)
 _NOT_MADE: Final = Response(None)
 
 
-class Fault(Trigger, ABC):
+class Fault(BaseFault, ABC):
     """A fault that affects matching events, as returned by ``webhooks.duplicate()`` and others.
 
     An event matches at most once for each endpoint, at its first attempt there. Retries, repeats

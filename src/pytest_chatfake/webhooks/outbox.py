@@ -244,7 +244,7 @@ class Outbox:
             return
         depth, is_again = self._core.depth, cause is not None
         attempts = [
-            Attempt(event, endpoint, depth, 1, cause, marks, _was_asked=is_again)
+            Attempt(event, endpoint, depth, 1, cause, _was_asked=is_again, _marks=marks)
             for endpoint in self.endpoints.listening(event.type)
         ]
         if attempts:

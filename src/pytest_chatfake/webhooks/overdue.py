@@ -41,7 +41,7 @@ class Overdue:
         Returns:
             The real seconds until the next call; None: no further call.
         """
-        running = [post for post in current if post.outcome is None]
+        running = [post for post in current if post.result is None]
         if self._late is not current:
             self._late, self._is_ending = current, False
             for post in running:

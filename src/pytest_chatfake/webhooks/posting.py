@@ -52,7 +52,7 @@ class Poster:
 
         Returns:
             A coroutine, whose result is an error that ended them from outside, such as one of
-            another plugin's hook; what their targets raise is their outcome.
+            another plugin's hook; what their targets raise is their result.
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)
@@ -80,23 +80,23 @@ class Poster:
 
     async def _make_as_task(self, post: Post) -> None:
         await self._make(post, plain=False)
-        if type(post.outcome).__name__ == "Cancelled":
-            raise post.outcome  # type: ignore[misc] # trio counts its own cancellations
+        if type(post.result).__name__ == "Cancelled":
+            raise post.result  # type: ignore[misc] # trio counts its own cancellations
 
     async def _make(self, post: Post, *, plain: bool) -> BaseException | None:
-        if post.outcome is not None:  # a fault has ended it
+        if post.result is not None:  # a fault has ended it
             return None
         try:
             with current().around(post.attempt):
                 try:
                     self._begin(post)
-                    if post.outcome is None:  # another plugin may have ended it
+                    if post.result is None:  # another plugin may have ended it
                         if plain:
-                            post.outcome = post.target.attempt(post.request)
+                            post.result = post.target.attempt(post.request)
                         else:
-                            post.outcome = await post.target.attempt_async(post.request)
+                            post.result = await post.target.attempt_async(post.request)
                 except BaseException as error:
-                    post.outcome = error
+                    post.result = error
                 finally:
                     self._end(post)
         except BaseException as error:
@@ -113,12 +113,12 @@ class Poster:
     def _end(self, post: Post) -> None:
         if post.attendant is not None:
             try:
-                if post.outcome is not None:
-                    post.outcome = post.attendant.outcome_of(post.outcome)
+                if post.result is not None:
+                    post.result = post.attendant.result_of(post.result)
             finally:
                 post.attendant.end()  # last, when nothing holds the app's frames any more
-        outcome = post.outcome
-        status = outcome.status if isinstance(outcome, Response) else None
+        result = post.result
+        status = result.status if isinstance(result, Response) else None
         logged = self.log.take(post.attempt, status or 0, post.target.printed)
         if status is not None and logged is not None:
             post.attempt._logged = logged

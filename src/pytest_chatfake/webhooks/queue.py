@@ -22,11 +22,12 @@ from sys import maxsize
 from typing import Any, Final, TypeAlias
 
 from ..base.history import Record
+from ..base.marks import Mark
 from ..domain.instants import MILLISECOND
 from ..domain.schedule import Schedule
 from .attempts import Attempt
 from .core import Core
-from .decisions import AtBarrier, AtCall, Held, Pause, Turn, Until
+from .decisions import AtBarrier, AtCall, Held, Pause, Together, Turn, Until
 from .endpoints import Endpoint
 from .events import Event
 
@@ -206,8 +207,29 @@ class Queue:
                 events.setdefault(attempt._wait, []).append(attempt)
         return [*events.values()]
 
-    def let_go(self, attempts: Iterable[Attempt]) -> None:
-        """Queue attempts that a block holds back, in this order."""
+    def let_go(
+        self,
+        attempts: Sequence[Attempt],
+        *,
+        mark: Mark | None = None,
+        together: Together | None = None,
+    ) -> None:
+        """Queue attempts that a block of the test holds back, in this order; they are made now.
+
+        Args:
+            attempts: The attempts.
+            mark: Says in reports that they were held back.
+            together: With it, those that can overlap are made at the same time.
+        """
+        self._let_go(attempts)
+        for attempt in attempts:
+            attempt.moment = 0  # whenever it was due
+            if mark is not None:
+                attempt._marks += (mark,)
+            if together is not None:
+                attempt._wait = together if attempt.endpoint._target.overlaps else None
+
+    def _let_go(self, attempts: Iterable[Attempt]) -> None:
         entries = {entry[2]: entry for entry in self._waiting}
         self.ready.extend(self._take([entries[attempt] for attempt in attempts]))
 
@@ -223,7 +245,7 @@ class Queue:
             yield
         finally:
             with lock:
-                self.let_go(attempt for (attempt,) in self.held(block))
+                self._let_go(attempt for (attempt,) in self.held(block))
 
     def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
         held = Held(block)

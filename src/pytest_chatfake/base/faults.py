@@ -11,8 +11,8 @@ from .history import Record
 from .views import counted
 
 
-class Trigger(Record):
-    """A fault that fires ``times`` times (None: always), starting with match number ``start``.
+class BaseFault(Record):
+    """Base of all faults; fires ``times`` times (None: always), from match number ``start`` on.
 
     Each kind of fault is a subclass. A subclass's constructor takes the arguments of its kind;
     ``_set_up`` takes those that all kinds share. As a context manager, a fault is removed at the
@@ -93,6 +93,6 @@ class Trigger(Record):
         self._was_cut_short = True
 
 
-def verb_of(kind: type[Trigger]) -> str:
+def verb_of(kind: type[BaseFault]) -> str:
     """Return the method that sets up a kind of fault: ``webhooks.duplicate``."""
     return f"{kind._set_up_on}.{kind._kind}"
