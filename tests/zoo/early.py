@@ -115,6 +115,13 @@ class IgnoresUnknown(Shop):
         self.store(call(self.fake, self.timeout, self.to), "sent")
 
 
+class ShowsNoIds(IgnoresUnknown):
+    """Its snapshot does not say which message is which."""
+
+    def snapshot(self) -> object:
+        return sorted(self.rows.values())
+
+
 class HoldsALock(Shop):
     """Webhooks wait until it has sent; the bug takes the client's time-out for a refusal."""
 
@@ -190,6 +197,22 @@ class TestIgnoresUnknownOfTwo(TestIgnoresUnknown):
 
 class TestIgnoresNothingOfTwo(TestIgnoresUnknownOfTwo):
     bug = False
+
+
+class TestSendsInAnotherOrder(TestIgnoresNothing):
+    """As two workers might, but for certain: as written in one order, then in the other."""
+
+    make = ShowsNoIds
+    worlds = 0
+
+    def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
+        type(self).worlds += 1
+        for to in ("+1", "+2") if self.worlds <= 4 else ("+2", "+1"):
+            self.shop.to = to
+            self.shop.send()
+        yield
+        yield chat_fake.find_message(to="+1").deliver()
+        yield chat_fake.find_message(to="+2").fail()
 
 
 class TestBooksATimeout(OfAShop):

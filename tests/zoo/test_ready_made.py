@@ -193,7 +193,9 @@ FAILED   webhooks_before_the_response
            the webhooks of the 1st POST /v2/messages arrived before its
            response; after step 1, ["m1"]: 'submitted'; as written: 'sent'
 TestOverwritesNothing
-ok       webhooks_before_the_response: 2 worlds"""
+ok       webhooks_before_the_response: 2 worlds
+TestSendsInAnotherOrder
+ok       webhooks_before_the_response: 3 worlds"""
 
 
 def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monkeypatch):

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from ..base.arguments import cited
 from ..base.current_test import current
-from ..base.errors import ChatFakeError, ClosedError
+from ..base.errors import ChatFakeError, ClosedError, IllegalTransition
 from ..base.faults import BaseFault
 from ..base.redaction import redacted_place
 from ..base.tracebacks import related, text_of
@@ -396,6 +396,12 @@ class World:
     def why_not_first(self) -> str:
         """Why no webhook came before its call's response; empty if one did, or none had to."""
         requests = self._first_calls
+        if self._has_delivered_another:
+            return (
+                "the app's API calls sent its messages in another order than as written, so one "
+                "was delivered too early that the scenario does not deliver. Let the scenario wait "
+                "for each send"
+            )
         if not requests or any(map(self.inside.has_webhooks_before, requests)):
             return ""
         if self.inside.is_blocked:
@@ -404,6 +410,14 @@ class World:
             "no webhook could arrive before the response: your app sends while it handles another "
             "webhook, or webhooks are paused. Let it send in the scenario itself"
         )
+
+    @property
+    def _has_delivered_another(self) -> bool:
+        # A message was delivered before its response, and its own delivery never came.
+        error = self.error
+        is_refused = isinstance(error, IllegalTransition)
+        is_through = not self.baseline.until and error and self.comparison.differs_by(error)
+        return bool(is_refused or is_through) and self.inside.has_delivered_early
 
     @property
     def _made_during_calls(self) -> list[Attempt]:
