@@ -230,8 +230,9 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def is_of_a_snapshot(error: BaseException) -> bool:
-    """Return whether an error was raised while a snapshot was taken."""
-    return any(frame.f_code is taken.__code__ for frame, _ in walk_tb(error.__traceback__))
+    """Return whether an error is about a snapshot's values, or was raised while it was taken."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return isinstance(error, SnapshotError) or any(f.f_code is taken.__code__ for f in frames)
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
