@@ -86,8 +86,12 @@ LIKELY = {
     "exploring.crashes": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.injected_errors": "exploring/test_injected_errors",
     "exploring.memories": "exploring/test_memories",
+    "exploring.point_watch": "exploring/test_crashes exploring/test_crash_worlds "
+    "exploring/test_injected_errors",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
+    "exploring.rejections": "exploring/test_send_tests",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
+    "exploring.webhook_run": "exploring/test_webhook_tests",
     "exploring.webhook_tests": "exploring/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
     "test_conversation_rules test_timeline test_refusals",
@@ -134,6 +138,7 @@ LIKELY = {
     "test_target_arguments",
     "transport.client.watchdog": "test_watchdog",
     "transport.client.worker": "integration/test_worker integration/test_worker_cancellation",
+    "transport.client.wrapped_apps": "exploring/test_crashes test_lifespan",
     "transport.client.wsgi": "test_wsgi_requests test_wsgi_responses integration/test_targets",
     "transport.server": "integration/test_listener integration/test_listener_handlers "
     "integration/test_connection",
@@ -163,8 +168,11 @@ LIKELY = {
     "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
     "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
     "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
-    "webhooks.schemes": "test_forgeries test_forged_schemes",
-    "webhooks.signing": "test_signing test_refusals",
+    "webhooks.changed_bodies": "test_forged_schemes",
+    "webhooks.header_parts": "test_header_parts test_forged_schemes test_forgeries",
+    "webhooks.probes": "test_forged_schemes test_forgeries",
+    "webhooks.schemes": "test_forged_schemes test_forgeries",
+    "webhooks.signing": "test_signing test_signed_bodies test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",
     "wire.naming": "test_own_fields test_refusals test_other_events",

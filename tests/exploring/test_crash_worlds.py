@@ -11,7 +11,7 @@ from queue import Queue
 import pytest
 
 from pytest_chatfake import ChatFakeError, explore
-from pytest_chatfake.exploring.crash_watch import CrashWatch
+from pytest_chatfake.exploring.point_watch import PointWatch
 
 
 def save(times=1):
@@ -115,7 +115,7 @@ def test_a_crash_point_is_as_it_was_after_attempts_at_the_same_time():
 
 def test_a_coroutine_that_was_closed_before_its_watch_is_no_error():
     coroutine = pause(1)
-    watched = CrashWatch(None, {})._watched(coroutine)
+    watched = PointWatch({})._watched(coroutine)
     watched.send(None)
     coroutine.close()
 

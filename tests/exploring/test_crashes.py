@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 import trio
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.cors import CORSMiddleware
 
 from pytest_chatfake import ChatFakeError, explore
-from pytest_chatfake.exploring.crash_watch import CrashPoint, CrashWatch, _current
+from pytest_chatfake.exploring.crash_watch import CrashWatch
 from pytest_chatfake.exploring.garbage import old_objects
+from pytest_chatfake.exploring.point_watch import CrashPoint, _current
 from pytest_chatfake.transport.client.cancellable import around
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import HandlerTarget
@@ -627,14 +630,108 @@ def test_a_new_app_whose_start_up_was_run_too_takes_over(mode):
         assert [one.status_code for one in fake.webhooks.attempts] == [None, 204]
 
 
-def test_a_new_app_whose_start_up_was_not_run_is_refused(fake):
+class Middleware:
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        await self.app(scope, receive, send)
+
+
+class Slotted:
+    __slots__ = ("__call__", "app")  # as in sentry-sdk
+
+    def __init__(self, app):
+        self.app = app
+        self.__call__ = self.run
+
+    async def run(self, scope, receive, send):
+        await self.app(scope, receive, send)
+
+
+def a_closure(app):
+    async def call(scope, receive, send):
+        await app(scope, receive, send)
+
+    return call
+
+
+WRAPPERS = [
+    lambda app: app,
+    Middleware,
+    a_closure,
+    Slotted,
+    lambda app: functools.partial(app.__call__),
+    lambda app: Middleware(a_closure(Middleware(app))),
+    lambda app: functools.partial(Middleware.__call__, Middleware(app)),
+    lambda app: CORSMiddleware(app, allow_origins=["*"]),
+    lambda app: BaseHTTPMiddleware(app, dispatch=lambda request, call_next: call_next(request)),
+]
+
+
+@pytest.mark.parametrize("wrapped", WRAPPERS)
+def test_a_new_app_whose_start_up_was_not_run_is_refused(fake, wrapped):
     app = Starts()
     with fake.webhooks.lifespan(app):
-        fake.webhooks.connect(asgi=app, restart=Starts)
+        fake.webhooks.connect(asgi=wrapped(app), restart=lambda: wrapped(Starts()))
         fake.webhooks.crash(before=pause)
         with pytest.raises(ChatFakeError, match=r"enter chat_fake.webhooks.lifespan\(new_app\)"):
             fake.send_text()
     fake.webhooks.disconnect()
+
+
+@pytest.mark.parametrize("wrapped_again", [WRAPPERS[1], lambda app: Middleware(Middleware(app))])
+@pytest.mark.parametrize("wrapped", WRAPPERS)
+def test_a_new_app_in_a_wrapper_takes_over_if_it_was_started(fake, wrapped, wrapped_again):
+    first, second = Starts(), Starts()
+    with fake.webhooks.lifespan(first), fake.webhooks.lifespan(second):
+        fake.webhooks.connect(asgi=wrapped(first), restart=lambda: wrapped_again(second))
+        fake.webhooks.crash(before=pause)
+        fake.send_text()
+        fake.settle()
+
+    assert [one.status_code for one in fake.webhooks.attempts] == [None, 204]
+
+
+def test_a_new_app_that_is_hidden_is_not_refused(fake):
+    hidden = {}
+
+    async def call(scope, receive, send):
+        await hidden["app"](scope, receive, send)
+
+    first, hidden["app"] = Starts(), Starts()
+    with fake.webhooks.lifespan(first), fake.webhooks.lifespan(hidden["app"]):
+        fake.webhooks.connect(asgi=Middleware(first), restart=lambda: call)
+        fake.webhooks.crash(before=pause)
+        fake.send_text()
+        fake.settle()
+
+    assert [one.status_code for one in fake.webhooks.attempts] == [None, 204]
+
+
+WITHOUT_SETTINGS = """
+import django.db
+from pytest_chatfake import ChatFake
+
+def save():
+    pass
+
+with ChatFake() as fake:
+    fake.webhooks.connect(handler=lambda _: save(), restart=lambda: lambda _: None)
+    fake.webhooks.crash(before=save)
+    fake.send_text()
+"""
+
+
+def test_django_without_settings_hinders_no_crash():
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_SETTINGS],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.stderr == ""
 
 
 def test_a_crash_must_not_break_a_transaction_django_shares_with_the_test():

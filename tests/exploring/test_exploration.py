@@ -188,7 +188,7 @@ def test_a_mock_of_the_app_s_monotonic_clock_ends_no_exploration(monkeypatch):
 
 def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
     clock, lines = [10], []
-    for name in ("world", "recorder"):
+    for name in ("environment", "world_observer"):
         monkeypatch.setattr(f"{EXPLORING}.{name}.monotonic_ns", lambda: clock[0] * 10**9)
     monkeypatch.setattr(f"{EXPLORING}.exploration.monotonic", lambda: clock[0])
 

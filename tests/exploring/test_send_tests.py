@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from .cards import card, cards, failed
+from .cards import card, cards, failed, outcomes
 
 #: Right senders without a worker, whose caller is told of errors; and their mistakes.
 MODULE = """
@@ -162,6 +162,197 @@ def test_a_retry_without_end_is_ended(run):
     assert found == (
         "a_rejected_send: the 1st POST /v2/messages and all later ones were refused with 400; "
         "send() called the API more than 100 times, and would go on"
+    )
+
+
+SHAPES = """
+    from decimal import Decimal
+
+    class Worker(Direct):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            super().connect(chat_fake)
+            self.rows, self.books = {}, {}
+            return lambda: {"rows": dict(self.rows), **self.books}
+
+        def send(self, chat_fake):
+            self.rows["order-1"] = "new"
+
+        def work(self, chat_fake):
+            if self.rows.get("order-1") != "new":
+                return
+            try:
+                self.post("order-1")
+            except requests.HTTPError as error:
+                if error.response.status_code == 400:
+                    self.reject("order-1", str(error.response.status_code))
+            else:
+                self.accept("order-1")
+
+        def accept(self, order):
+            self.rows[order] = "sent"
+
+        def reject(self, order, reason):
+            self.rows[order] = "failed"
+"""
+
+RIGHT = """
+    class TestFailed(Worker):
+        pass
+
+    class TestDeleted(Worker):
+        def reject(self, order, reason):
+            del self.rows[order]
+
+    class TestWithItsReason(Worker):
+        def reject(self, order, reason):
+            self.rows[order] = "rejected: " + reason
+
+    class TestDoneAndForgotten(Worker):
+        def accept(self, order):
+            del self.rows[order]
+
+        reject = lambda self, order, reason: self.accept(order)
+
+    class TestTellsItsCaller(Direct):
+        pass
+
+    class TestWithAPrice(Worker):
+        def send(self, chat_fake):
+            self.rows["order-1"] = "new"
+            self.books["prices"] = {"order-1": "0.05"}
+
+    class TestGivesTheHoldBack(Worker):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.books = {"held": Decimal("0"), "available": Decimal("10")}
+            return snapshot
+
+        def accept(self, order):
+            super().accept(order)
+            self.books = {"held": Decimal("0.05"), "available": Decimal("9.95")}
+
+    class TestRefunds(Worker):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.books = {"charged": 0.0, "refunded": 0.0}
+            return snapshot
+
+        def send(self, chat_fake):
+            super().send(chat_fake)
+            self.books["charged"] = 0.05
+
+        def reject(self, order, reason):
+            super().reject(order, reason)
+            self.books["refunded"] = 0.05
+
+    class TestEarns(Worker):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.books = {"revenue": "0.00"}
+            return snapshot
+
+        def send(self, chat_fake):
+            super().send(chat_fake)
+            self.books["revenue"] = "25.00"
+
+    class TestAsksAPerson(Worker):
+        def reject(self, order, reason):
+            self.rows[order] = "sent"
+            self.books["look at"] = order
+
+        def undecided(self, snapshot):
+            return "look at" in snapshot
+
+    class TestStopsAfterAWeek(Worker):
+        def reject(self, order, reason):
+            self.tries = getattr(self, "tries", 0) + 1
+            self.rows[order] = f"retry on day {self.tries}"
+            self.due = self.fake.clock.now.timestamp() + 86_000
+
+        def work(self, chat_fake):
+            state = self.rows.get("order-1", "")
+            is_due = state.startswith("retry") and chat_fake.clock.now.timestamp() >= self.due
+            if is_due:
+                self.rows["order-1"] = "new" if self.tries < 7 else "failed"
+            super().work(chat_fake)
+"""
+
+
+def test_no_right_app_is_accused_for_what_it_keeps_of_a_rejection(run):
+    result = run(SHAPES + RIGHT, "-k", "a_rejected_send")
+
+    assert {row for rows in outcomes(result).values() for row in rows.values()} == {"ok"}
+
+
+CHARGED = """
+    class TestCharged(Worker):
+        def connect(self, chat_fake):
+            super().connect(chat_fake)
+            self.spent = {zero}
+            return lambda: {snapshot}
+
+        def accept(self, order):
+            super().accept(order)
+            self.spent += type(self.spent)({price})
+
+        def reject(self, order, reason):
+            super().reject(order, reason)
+            self.spent += type(self.spent)({price})
+"""
+
+
+@pytest.mark.parametrize(
+    ("zero", "snapshot", "found"),
+    [
+        ('Decimal("0")', '{"rows": self.rows, "spent": self.spent}', '["spent"]: 0.05'),
+        ("0.0", "[self.spent, self.rows]", "[0]: 0.05"),
+        ("0.0", "str(self.spent)", "snapshot: 0.05"),
+    ],
+)
+def test_a_charge_for_a_rejected_message_is_found(run, zero, snapshot, found):
+    code = CHARGED.format(zero=zero, snapshot=snapshot, price='"0.05"')
+    (line,) = first_lines(run(SHAPES + code, "-k", "a_rejected_send"))
+
+    assert line == (
+        "a_rejected_send: the 1st POST /v2/messages and all later ones were refused with 400; "
+        f"{found}, as after an accepted send; before: 0{'.0' * (zero == '0.0')}"
+    )
+
+
+def test_what_shows_no_rejection_is_skipped_unless_it_is_judged(run):
+    result = run(
+        SHAPES
+        + """
+    class TestProcessed(Worker):
+        def accept(self, order):
+            self.rows[order] = "processed"
+
+        reject = lambda self, order, reason: self.accept(order)
+
+    class TestJudged(TestProcessed):
+        def rejected(self, snapshot):
+            return snapshot["rows"] == {"order-1": "processed"}
+
+    class TestJudgedToBeWrong(TestProcessed):
+        async def rejected(self, snapshot):
+            return snapshot["rows"] == {}
+    """,
+        "-k",
+        "a_rejected_send",
+    )
+    ended = {title: rows["a_rejected_send"] for title, rows in outcomes(result).items()}
+
+    assert ended == {
+        "TestJudged": "ok",
+        "TestJudgedToBeWrong": "FAILED",
+        "TestProcessed": "skipped",
+    }
+    assert first_lines(result)[-1] == (
+        "a_rejected_send: your app gave up, but after a rejection, the snapshot is the same as "
+        "after an accepted send, {'rows': {'order-1': 'processed'}}: let it show that the message "
+        "was rejected, or write rejected(self, snapshot)"
     )
 
 

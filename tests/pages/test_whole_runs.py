@@ -514,9 +514,9 @@ def test_the_page_says_what_was_expected_and_explains_the_money(pytester):
         assert f'<td class="FAILED">FAILED</td><td>{finding}</td>' in page
         assert f'<span class="reason">{finding}</span>' in page
     books = re.findall(r"The fake's books:\nE +(.*)", page)
-    assert books == [
-        "m1 was not charged: no delivery yet (§1)",
+    assert sorted(books) == [
         "m1 was charged 0.0715: the first delivery in c1 starts its session and costs 0.0715 (§1)",
+        "m1 was not charged: no delivery yet (§1)",
     ]
     assert "<li>m2 was not charged" not in page  # the books have said so
 

@@ -282,6 +282,9 @@ class TestSending(SendTests):
     def undecided(self, snapshot: dict[str, str]) -> bool:
         return "unclear" in snapshot.values()
 
+    def rejected(self, snapshot: dict[str, str]) -> bool:
+        return "sent" not in snapshot.values()
+
 
 class TestTyped(WebhookTests):
     """Further parameters of connect() are fixtures, and it may be async."""

@@ -197,6 +197,36 @@ class Named:
     __hash__ = None
 
 
+class ByTwoKeys:
+    """Has a composite key."""
+
+    def __init__(self, key, status):
+        self.tenant_id, self._id, self.status = "a", key, status
+
+    @property
+    def key(self):
+        return self.tenant_id, self._id
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+
+class ByTwoKeysInSlots(InSlots):
+    __slots__ = ("orderId",)
+
+    def __init__(self, key, status):
+        super().__init__(key, status)
+        self.orderId = 7
+
+    def __eq__(self, other):
+        return (self.key, self.orderId) == (other.key, other.orderId)
+
+    __hash__ = None
+
+
 class Column:
     """A field of a model that keeps its values in a dict of its own, as peewee's do."""
 
@@ -226,7 +256,9 @@ class Derived(Hidden):
     """Has the same state, under the name of its base class."""
 
 
-@pytest.mark.parametrize("kind", [InSlots, Hidden, Derived, Named, Model])
+@pytest.mark.parametrize(
+    "kind", [InSlots, Hidden, Derived, Named, ByTwoKeys, ByTwoKeysInSlots, Model]
+)
 def test_a_class_that_compares_keys_is_found_however_it_keeps_its_values(fake, kind):
     repeated(fake)
     value = kind(1, "read")
@@ -255,6 +287,42 @@ class Number(Entity):
     __hash__ = None
 
 
+class Amount:
+    """Equal by its value; its name and the way it was written don't count."""
+
+    def __init__(self, amount, currency_id):
+        self.amount, self.currency_id, self.text, self.name = amount, currency_id, "1,00", "one"
+
+    def __eq__(self, other):
+        return (self.amount, self.currency_id) == (other.amount, other.currency_id)
+
+    __hash__ = None
+
+
+class Flags:
+    """Compares values whose names end like those of ids."""
+
+    def __init__(self, paid, valid):
+        self.paid, self.valid, self.note = paid, valid, "at noon"
+
+    def __eq__(self, other):
+        return (self.paid, self.valid) == (other.paid, other.valid)
+
+    __hash__ = None
+
+
+class Pair:
+    """Compares two ids, which is all it has."""
+
+    def __init__(self, tenant_id, order_id):
+        self.tenant_id, self.order_id, self._text = tenant_id, order_id, "a/b"
+
+    def __eq__(self, other):
+        return (self.tenant_id, self.order_id) == (other.tenant_id, other.order_id)
+
+    __hash__ = None
+
+
 class Whole(Model):
     """Compares all of its values."""
 
@@ -279,6 +347,9 @@ class Changed:
         Entity(1, _cache=object),
         Lazy(1).computed(),
         Number(1, area=2, written="(2) 1"),
+        Amount(1, 2),
+        Flags(paid=True, valid=True),
+        Pair(1, 2),
         Changed(1, 2),
         UUID(int=1),
         {Path("a"): hash(Path("a"))},

@@ -20,6 +20,7 @@ from .fakes import frozen_fake, send_to
 from .test_forgeries import got_through, verdict
 
 NUMBERS = count(10**30)
+URANDOM = os.urandom
 
 
 def mac(*parts, key=b"secret"):
@@ -134,6 +135,16 @@ class Fields(Scheme):
 
     def canonical(self, body):
         return json.dumps(json.loads(body), sort_keys=True)
+
+
+class Truncated(Fields):
+    """The bytes of a body, with the shortest signature."""
+
+    def sign(self, request):
+        return {"X-Signature": mac(request.body).hexdigest()[:16]}
+
+    def signature(self, headers, body):
+        return headers["X-Signature"], mac(body).hexdigest()[:16], None
 
 
 class SomeFields(Fields):
@@ -342,6 +353,22 @@ class Envelope(Scheme):
         return str(fields["signature"]), mac(fields["payload"]).hexdigest(), None
 
 
+class Wrapped(Fields):
+    """The event in an object of the signer's, next to a signature of its id."""
+
+    def sign(self, request):
+        signature = b64(mac(self.canonical(request.body)).digest())
+        return {}, {"event": request.json(), "signature": signature}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        right = b64(mac(self.canonical(json.dumps(fields["event"]))).digest())
+        return str(fields["signature"]), right, None
+
+    def canonical(self, body):
+        return json.loads(body)["chatMessage"]["id"]
+
+
 class Notification(Scheme):
     """The event is text in JSON, with spaces of its own, next to a time."""
 
@@ -404,6 +431,33 @@ class Encrypted(Scheme):
         return given, mac(at, nonce, fields["encrypted"]).hexdigest(), int(at)
 
 
+class EncryptedFields(Scheme):
+    """The event is parsed, written again and encrypted, and that is signed."""
+
+    def read(self, body):
+        return json.loads(body)
+
+    def sign(self, request):
+        text = json.dumps(self.read(request.body)).encode()
+        secret = b64(bytes(byte ^ 7 for byte in text))
+        return {}, {"encrypted": secret, "signature": mac(secret).hexdigest()}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        secret = str(fields["encrypted"])
+        json.loads(bytes(byte ^ 7 for byte in base64.urlsafe_b64decode(secret)))
+        return str(fields["signature"]), mac(secret).hexdigest(), None
+
+
+class EncryptedForm(EncryptedFields):
+    """The same with a form."""
+
+    outbound = staticmethod(FormFields.outbound)
+
+    def read(self, body):
+        return parse_qsl(body.decode())
+
+
 class InAList(Envelope):
     """The same as an envelope, with a list of signatures."""
 
@@ -464,10 +518,76 @@ class SignedDigest(Scheme):
         return given[6:].removesuffix(":"), b64(mac(nonce, digest).digest()), None
 
 
+# Schemes with random numbers that Python doesn't draw, so that they are others at each call.
+
+
+class FieldsByNumber(RandomFields):
+    """The fields of a JSON body, and a nonce."""
+
+    def sign(self, request):
+        nonce = str(next(NUMBERS))
+        signature = mac(nonce, self.canonical(request.body)).hexdigest()
+        return {"X-Nonce": nonce, "X-Signature": signature}
+
+
+class InsideByNumber(Inside):
+    """All in one header, with a short signature."""
+
+    def sign(self, request):
+        nonce, at = str(next(NUMBERS)), str(request.timestamp)
+        signature = mac(at, nonce, request.body).hexdigest()[:48]
+        return {"X-Signature": f"t={at},nonce={nonce},v1={signature}"}
+
+    def signature(self, headers, body):
+        given, right, at = super().signature(headers, body)
+        return given, right[:48], at
+
+
+class UnsignedTime(Scheme):
+    """A body, beside a time that isn't signed."""
+
+    def sign(self, request):
+        salt = str(next(NUMBERS))
+        return {
+            "X-At": str(request.timestamp),
+            "X-Signature": salt + mac(salt, request.body).hexdigest(),
+        }
+
+    def signature(self, headers, body):
+        given = headers["X-Signature"]
+        salt = given[: len(str(next(NUMBERS)))]
+        return given, salt + mac(salt, body).hexdigest(), None
+
+
+class KeyAndIds(Key):
+    """A key that is always the same, beside ids that may be taken for signatures."""
+
+    def sign(self, request):
+        number = str(next(NUMBERS))
+        return {**super().sign(request), "X-Auth-Id": number, "X-Request-Id": f"{number}-{number}A"}
+
+
+class Sealed(Scheme):
+    """JSON in base64, with a nonce and a signature."""
+
+    def sign(self, request):
+        nonce = str(next(NUMBERS))
+        fields = {"nonce": nonce, "mac": mac(nonce, request.body).hexdigest()}
+        return {"X-Seal": b64(json.dumps(fields).encode()), "X-Client": "shop-backend"}
+
+    def signature(self, headers, body):
+        given = headers["X-Seal"]
+        fields = json.loads(base64.urlsafe_b64decode(given))
+        nonce = fields["nonce"]
+        right = {"nonce": nonce, "mac": mac(nonce, body).hexdigest()}
+        return given, b64(json.dumps(right).encode()), None
+
+
 SCHEMES = [Nonce, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
 SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest, KeyName]
+SCHEMES += [EncryptedFields, EncryptedForm, Wrapped, FieldsByNumber, InsideByNumber, UnsignedTime]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 
@@ -529,6 +649,126 @@ def test_an_app_that_goes_on_without_a_signature_is_found(scheme):
     got, _ = verdict_on(scheme, "skips what it can't read")
 
     assert got[0] == "unsigned"
+
+
+class TwoKeys(Key):
+    """Two keys that are always the same, of which the app needs one."""
+
+    def sign(self, request):
+        return {**super().sign(request), "X-Other-Key": "abcdefghijkl"}
+
+
+class TwoSignaturesAndADate(Scheme):
+    """Two hash functions sign a date as well, which an app with a flaw doesn't need."""
+
+    dated = True
+
+    def sign(self, request):
+        at = str(request.timestamp)
+        signed = f"{at}.".encode() + request.body
+        macs = {f"X-{name}": hmac.new(b"secret", signed, name).hexdigest() for name in HASHES}
+        return {"X-Date": at, **macs}
+
+    def signature(self, headers, body):
+        at = int(headers["X-Date"])
+        signed = f"{at}.".encode() + body
+        return headers["X-sha256"], hmac.new(b"secret", signed, "sha256").hexdigest(), at
+
+
+HASHES = ("sha1", "sha256")
+
+
+@pytest.mark.parametrize("scheme", [KeyAndIds(), Sealed(), TwoKeys(), TwoSignaturesAndADate()])
+def test_no_right_app_is_accused_for_a_part_that_is_taken_for_a_signature(scheme):
+    assert verdict_on(scheme)[0] == []
+    assert "unsigned" in verdict_on(scheme, "accepts everything")[0]
+
+
+def test_a_missing_date_is_found_although_two_signatures_cover_it():
+    class TakesTheTime(TwoSignaturesAndADate):
+        def signature(self, headers, body):
+            return super().signature({"X-Date": str(int(time.time())), **headers}, body)
+
+    assert verdict_on(TakesTheTime())[0] == ["without X-Date"]
+
+
+def headers_of(tried):
+    return [what.removeprefix("without ") for what in tried if what.startswith("without ")]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "names"),
+    [
+        (Nonce(), ["X-Nonce", "X-Signature"]),
+        (FieldsByNumber(), ["X-Nonce", "X-Signature"]),
+        (SignedDigest(), ["Signature-Input", "Signature"]),
+        (Salted(), ["X-Request-Id", "X-Sent-At", "X-Signature"]),
+        (KeyAndId(), ["Authorization", "X-Request-Id", "X-At"]),
+        (TwoKeys(), ["Authorization", "X-Other-Key"]),
+        (TwoSignaturesAndADate(), ["X-Date", "X-sha1", "X-sha256"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_header_of_a_signature_is_left_out_once(scheme, names):
+    assert headers_of(verdict_on(scheme)[1]) == names
+
+
+def test_a_date_that_is_not_signed_belongs_to_no_signature():
+    class DateBesideFields(Fields):
+        def sign(self, request):
+            return {"X-Date": str(request.timestamp), **super().sign(request)}
+
+    assert headers_of(verdict_on(DateBesideFields())[1]) == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "what"),
+    [
+        (Event(), "with another event's signature"),
+        (KeyName(), "with another event's signature"),
+        (KeyName(), "changed after it was signed"),
+        (FieldsByNumber(), "changed after it was signed"),
+        (UnsignedTime(), "changed after it was signed"),
+        (Wrapped(), "changed after it was signed"),
+        (SomeFields(), "changed after it was signed"),
+        (Truncated(), "changed after it was signed"),
+        (Sealed(), "with another event's signature"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_can_be_told_by_a_signature_is_tried(scheme, what):
+    assert what in verdict_on(scheme)[1]
+
+
+def test_an_app_that_encodes_a_body_again_is_found_by_its_bytes():
+    class EncodesAgain(KeyName):
+        def signature(self, headers, body):
+            again = json.dumps(json.loads(body), separators=(",", ":")).encode()
+            return super().signature(headers, again)
+
+    assert verdict_on(EncodesAgain())[0] == ["changed after it was signed"]
+
+
+def test_a_key_beside_a_random_id_covers_no_body():
+    assert "changed after it was signed" not in verdict_on(KeyAndId())[1]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "value", "expected"),
+    [(FieldsByNumber(), True, False), (FieldsByNumber(), "yes", True), (KeyName(), True, True)],
+)
+def test_a_body_without_values_is_only_changed_if_its_bytes_are_signed(scheme, value, expected):
+    scheme.outbound = lambda _: {"ok": value}
+
+    assert ("changed after it was signed" in verdict_on(scheme)[1]) == expected
+
+
+def test_an_app_that_only_looks_at_the_time_beside_a_key_is_found():
+    class TakesAnyKey(KeyAndId):
+        def signature(self, headers, body):
+            return "any", "any", int(headers["X-At"])
+
+    assert "with a wrong signature" in verdict_on(TakesAnyKey())[0]
 
 
 @pytest.mark.parametrize(
@@ -693,11 +933,12 @@ def test_a_random_signature_of_fields_is_tried_with_one_of_these_changed():
 
 
 def test_random_numbers_are_random_again_after_the_check():
+    random.random()  # or it would be in the state that the check begins with
     state = random.getstate()
     verdict_on_tokens(of_a_token(TOKENS["random"]))
 
     assert random.getstate() == state
-    assert secrets.token_hex(25) != secrets.token_hex(25)
+    assert [os.urandom, random._urandom] == [URANDOM, URANDOM]
 
 
 # -- headers for information -----------------------------------------------------------------------

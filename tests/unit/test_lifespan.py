@@ -118,6 +118,61 @@ def test_requests_get_the_state_while_the_lifespan_runs(run, both):
     assert [none, "startup", state, state, "shutdown", none] == app.log
 
 
+def test_an_app_inside_middleware_gets_the_state_of_its_lifespan(portal):
+    app = App()
+
+    async def middleware(scope, receive, send):
+        await app(scope, receive, send)
+
+    target = AsgiTarget(middleware, path="/", portal=portal)
+    with Lifespan(app, portal=portal):
+        target.attempt(REQUEST)
+    target.attempt(REQUEST)
+
+    assert app.log == ["startup", {"pool": "open"}, "shutdown", {"none": True}]
+
+
+def test_an_app_without_a_lifespan_gets_no_state_of_another_one(portal):
+    app, other = App(), App()
+
+    async def alone(scope, receive, send):
+        await app(scope, receive, send)
+
+    with Lifespan(other, portal=portal):
+        AsgiTarget(alone, path="/", portal=portal).attempt(REQUEST)
+
+    assert app.log == [{"none": True}]
+
+
+class Proxy:
+    """Loads what it stands for as soon as anybody looks at it."""
+
+    @property
+    def __class__(self):
+        raise AssertionError
+
+    __dict__ = __class__
+
+    def __call__(self):
+        pass
+
+
+TASK = Proxy()
+
+
+def test_nothing_is_loaded_to_find_an_app_inside_another_one(portal):
+    app, other = App(), App()
+
+    async def calls_a_task(scope, receive, send):
+        assert callable(TASK)
+        await app(scope, receive, send)
+
+    with Lifespan(other, portal=portal):
+        AsgiTarget(calls_a_task, path="/", portal=portal).attempt(REQUEST)
+
+    assert app.log == [{"none": True}]
+
+
 @THREE
 def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
     app = App()

@@ -240,6 +240,53 @@ class TriesForEver(Outbox):
         super().save(id, "new" if self.bug and state == "failed" else state)
 
 
+class TriesDaily(Outbox):
+    """Tries a rejected message again each day; the twin does so for a week."""
+
+    bug = True
+
+    def ready(self):
+        query = "SELECT id FROM box WHERE state = 'rejected' AND since < ? AND tries < ?"
+        most = 1000 if self.bug else 7
+        again = self.db.execute(query, (time.time() - 86_000, most))
+        return [*super().ready(), *(id for (id,) in again)]
+
+    def save(self, id, state):
+        super().save(id, "rejected" if state == "failed" else state)
+
+    def send(self, id):
+        self.db.execute("UPDATE box SET state = 'new' WHERE id = ?", (id,))
+        super().send(id)
+
+
+class SpendsOnWhatIsRejected(Outbox):
+    """Books the price of a message after its call, whatever the response was."""
+
+    bug = True
+
+    def __init__(self, path, url, key):
+        super().__init__(path, url, key)
+        self.db.execute("CREATE TABLE IF NOT EXISTS spent (id PRIMARY KEY)")
+
+    def states(self):
+        (sent,) = self.db.execute("SELECT count(*) FROM spent").fetchone()
+        return {"states": super().states(), "spent": f"{0.05 * sent:.2f}"}
+
+    def save(self, id, state):
+        if state == "sent" or (self.bug and state == "failed"):
+            self.db.execute("INSERT OR IGNORE INTO spent VALUES (?)", (id,))
+        super().save(id, state)
+
+
+class ListsWhatIsRejectedAsSent(Outbox):
+    """Has done its work once there was a response."""
+
+    bug = True
+
+    def save(self, id, state):
+        super().save(id, "sent" if self.bug and state == "failed" else state)
+
+
 class ListsErrorsAsSent(Outbox):
     """Has a client that returns an error as a value, which nobody looks at."""
 
@@ -460,6 +507,20 @@ FAILED = {
         (
             "the 1st POST /v2/messages and all later ones were refused with 400; it still "
             "tried in the last 5 hours, 42 times in all: a 400 never ends by itself"
+        ),
+    ),
+    TriesDaily: (
+        ["a_rejected_send"],
+        (
+            "the 1st POST /v2/messages and all later ones were refused with 400; it still "
+            "tried in the last 5 days, 64 times in all: a 400 never ends by itself"
+        ),
+    ),
+    SpendsOnWhatIsRejected: (
+        ["a_rejected_send"],
+        (
+            "the 1st POST /v2/messages and all later ones were refused with 400; "
+            '["spent"]: 0.10, as after an accepted send; before: 0.00'
         ),
     ),
     ListsErrorsAsSent: (

@@ -43,6 +43,38 @@ def test_each_bug_fails_its_tests_and_names_its_cause_and_its_twin_passes(
     assert re.sub(r"m\d", "m", first) == re.sub(r"m\d", "m", cause)
 
 
+def test_a_judge_of_rejections_finds_what_is_listed_as_sent(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    pytester.makepyfile("""
+        from tests.zoo.senders import ListsWhatIsRejectedAsSent, Tests, correct
+
+        class TestTheBug(Tests):
+            make = ListsWhatIsRejectedAsSent
+
+            def rejected(self, snapshot):
+                return "sent" not in snapshot.values()
+
+        class TestTheTwin(TestTheBug):
+            make = correct(ListsWhatIsRejectedAsSent)
+
+        class TestWithoutAJudge(Tests):
+            make = ListsWhatIsRejectedAsSent
+    """)
+    result = pytester.runpytest("-k", "a_rejected_send")
+
+    assert failed(result) == {
+        "TestTheBug": ["a_rejected_send"],
+        "TestTheTwin": [],
+        "TestWithoutAJudge": [],
+    }
+    assert "rejected(): expected True, got False for {'order-1': 'sent', 'order-2': " in cards(
+        result
+    )
+    assert "skipped  a_rejected_send: your app gave up, but after a rejection, the snap" in cards(
+        result
+    )
+
+
 def test_three_right_senders_pass_all_tests(pytester):
     pytester.makepyfile("from tests.zoo.senders import TestNeverTwice, TestWithKey, TestWithLookup")
     pytester.runpytest().assert_outcomes(passed=24)

@@ -1,14 +1,18 @@
-"""Hints about amounts that an app does not keep exactly."""
+"""Amounts in snapshots, and hints about those that an app does not keep exactly."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any, Final
 
-from ..fake.snapshots import unequal_parts
+from ..fake.snapshots import parts, unequal_parts
 
 #: A smaller difference is a float's.
 _TINY: Final = Decimal("1e-9")
+
+#: An amount as text. An integer may be anything, such as a count.
+_AMOUNT: Final = re.compile(r"-?\d+\.\d+")
 
 _CENT: Final = Decimal("0.01")
 
@@ -48,3 +52,20 @@ def hint(expected: Any, found: Any) -> str | None:
             return _TWO_DECIMALS
         text = ""
     return text
+
+
+def amounts_in(value: Any, path: str = "") -> dict[str, Decimal]:
+    """Return the numbers in a snapshot that may be amounts, by the code that gets each."""
+    is_text = isinstance(value, str) and _AMOUNT.fullmatch(value)
+    if is_text or isinstance(value, Decimal | float):
+        amount = Decimal(str(value))
+        return {path: amount} if amount.is_finite() else {}
+    found: dict[str, Decimal] = {}
+    for name, part, _ in parts(value, value):
+        found |= amounts_in(part, path + name)
+    return found
+
+
+def is_about(amount: Decimal, other: Decimal) -> bool:
+    """Return whether two amounts are equal, but for what a float loses."""
+    return abs(amount - other) < _TINY

@@ -53,6 +53,7 @@ class Baseline:
         steps: By step: which attempts had been made, by body and by status, and the snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         messages: What was sent, each as often.
+        quotes_ids: Whether these messages say ids, which can't be written as code.
     """
 
     until: int = 0
@@ -64,6 +65,7 @@ class Baseline:
     steps: dict[int, tuple[_Made, _Made, Any]] = field(default_factory=dict[int, Any])
     is_restless: bool = False
     messages: Counter[tuple[str, str, str]] = field(default_factory=Counter[Any])
+    quotes_ids: bool = False
 
 
 class Comparison:
@@ -112,7 +114,7 @@ class Comparison:
                 "Connect your app inside the body and send something first"
             )
         index, self._index = self._index, self._index + 1
-        value = await self._taken(snapshot, index)
+        value = await self._take(snapshot, index)
         is_comparable = self.compares and not (baseline.until and inside.has_delivered_early)
         self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
@@ -131,12 +133,16 @@ class Comparison:
 
     async def judge(self, expected: object, snapshot: Snapshot, cause: str) -> None:
         """Take a snapshot, and compare it with what it has to be."""
-        value = await self._inside.taken(snapshot)
+        lines, note = self.unexpected(expected, await self._inside.taken(snapshot))
+        if lines:
+            raise self.error_about(cause, lines, "expected", note)
+
+    def unexpected(self, expected: object, value: object) -> tuple[list[str], str]:
+        """Return where a value isn't as expected, and what the fake's books say of amounts."""
         if value == expected:
-            return
+            return [], ""
         lines = self._inside.difference(expected, value, "expected")
-        note = books_about(expected, value, self._inside)
-        raise self.error_about(cause, lines, "expected", note)
+        return lines, _books_about(expected, value, self._inside)
 
     def error_about(
         self, cause: str, lines: list[str], basis: Basis = "as written", note: str = ""
@@ -166,7 +172,7 @@ class Comparison:
             return
         made = self._made(lambda event: event.body)
         if baseline.learns_steps:
-            by_status, value = self._made(_status_in(inside)), await self._quiet(snapshot)
+            by_status, value = self._made(_status_in(inside)), await self._take_at_rest(snapshot)
             if value is not _RESTLESS:
                 baseline.steps[step] = made, by_status, value
         elif step in baseline.steps:
@@ -175,7 +181,7 @@ class Comparison:
                 made, known = self._made(_status_in(inside)), known_by_status
             has_more = made.items() > known.items()
             if has_more or (
-                made == known and await self._patient(snapshot, expected, _PATIENCE) != expected
+                made == known and await self._take_until(snapshot, expected, _PATIENCE) != expected
             ):
                 self.differs_after.append(step)
 
@@ -183,7 +189,7 @@ class Comparison:
         attempts, ever = self._inside.attempts, [*self._inside.endpoints]
         return {(name(a.event), ever.index(a.endpoint)): a.ok for a in [*attempts]}
 
-    async def _taken(self, snapshot: Snapshot, index: int) -> Any:
+    async def _take(self, snapshot: Snapshot, index: int) -> Any:
         # At the end of the whole scenario, the snapshot itself has to wait for the app.
         baseline, inside = self.baseline, self._inside
         if not baseline.until:
@@ -191,36 +197,36 @@ class Comparison:
         if self.learning:
             if has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
-            value = await self._quiet(snapshot)
+            value = await self._take_at_rest(snapshot)
             baseline.is_restless = value is _RESTLESS
             return value
         # Longer than the first world has waited, which may have seen the end of some work.
         expected = baseline.values[index] if index < len(baseline.values) else None
-        return await self._patient(snapshot, expected, 2 * _PATIENCE)
+        return await self._take_until(snapshot, expected, 2 * _PATIENCE)
 
-    async def _quiet(self, snapshot: Snapshot) -> Any:
+    async def _take_at_rest(self, snapshot: Snapshot) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
-        value = await self._now(snapshot)
+        value = await self._take_now(snapshot)
         self.had_background = has_background(self._inside)
         for _ in range(_PATIENCE * self.had_background):
             await self._inside.pause(_APART)
-            before, value = value, await self._now(snapshot)
+            before, value = value, await self._take_now(snapshot)
             if before == value:
                 return value
         return _RESTLESS if self.had_background else value
 
-    async def _patient(self, snapshot: Snapshot, expected: Any, pauses: int) -> Any:
+    async def _take_until(self, snapshot: Snapshot, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
-        value = await self._now(snapshot)
+        value = await self._take_now(snapshot)
         self.had_background = has_background(self._inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
             await self._inside.pause(_APART)
-            value = await self._now(snapshot)
+            value = await self._take_now(snapshot)
         return value
 
-    async def _now(self, snapshot: Snapshot) -> Any:
+    async def _take_now(self, snapshot: Snapshot) -> Any:
         # After the scenario, with the events of what the app has sent in the background.
         if self.baseline.until:
             await self._inside.settle()
@@ -250,8 +256,8 @@ def _status_in(inside: Inside) -> Callable[[Event], Hashable]:
     return lambda event: names.get(event, event.body)
 
 
-def books_about(expected: object, value: object, inside: Inside) -> str:
-    """Return the fake's books, if a snapshot has other amounts than expected; else nothing."""
+def _books_about(expected: object, value: object, inside: Inside) -> str:
+    # Empty unless a snapshot has other amounts than expected.
     how = hint(expected, value)
     if how is None:
         return ""

@@ -27,7 +27,7 @@ _WIDTH: Final = 80
 
 @dataclass
 class Remarks:
-    """What a card says about a test besides its outcome.
+    """What a card says about a test besides its verdict.
 
     Attributes:
         extent: How much was tried, such as ``12 worlds``.
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     Attributes:
         card: The name of the class, with the parameters of its tests.
         test: The name of the test, without ``test_``.
-        outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
+        verdict: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
         cause: Why it failed or was skipped; empty if it passed.
         line: The line of the test in ``WebhookTests``.
         extent: How much was tried; empty unless it passed.
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
     card: str
     test: str
-    outcome: str
+    verdict: str
     cause: str
     line: int
     extent: str = ""
@@ -111,7 +111,7 @@ def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> No
     """Print the cards; with ``-q``, a card without failures is one line."""
     width = terminal._tw.fullwidth
     for card, lines in cards_of(rows):
-        if terminal.verbosity < 0 and all(row.outcome != _SHOWN["failed"] for row in lines):
+        if terminal.verbosity < 0 and all(row.verdict != _SHOWN["failed"] for row in lines):
             text = f"{card}: {_summary(lines)}"
             shown = wrap(text, min(width, _WIDTH), subsequent_indent="  ", break_on_hyphens=False)
         else:
@@ -122,11 +122,11 @@ def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> No
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    outcomes = Counter(row.outcome for row in rows)
-    parts = [f"{outcomes['ok']} ok"]
-    if expected := outcomes[_SHOWN["xfailed"]]:
+    verdicts = Counter(row.verdict for row in rows)
+    parts = [f"{verdicts['ok']} ok"]
+    if expected := verdicts[_SHOWN["xfailed"]]:
         parts.append(f"{expected} expected to fail")
-    skips = [(row.test, row.cause) for row in rows if row.outcome == "skipped"]
+    skips = [(row.test, row.cause) for row in rows if row.verdict == "skipped"]
     notes = [(row.test, row.notes) for row in rows if row.notes]
     if skips:
         parts.append(f"{len(skips)} skipped: {_grouped(skips)}")
@@ -144,7 +144,7 @@ def _grouped(texts: Iterable[tuple[str, str]]) -> str:
 
 
 def _lines(row: Row, width: int) -> list[str]:
-    head = f"{row.outcome:8} {row.test}"
+    head = f"{row.verdict:8} {row.test}"
     line = f"{head}: {row.text}" if row.text else head
     if len(line) <= width:
         return [line]

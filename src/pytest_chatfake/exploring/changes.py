@@ -58,20 +58,20 @@ class ChangeCount:
         if attempt.endpoint not in self._inside.endpoints:
             yield
             return
-        before, self._is_open = self._taken(), True
+        before, self._is_open = self._take(), True
         if _differ(self._last, before):
             self._is_exact = False  # the app acts by itself, perhaps late
         try:
             yield
         finally:
             self._is_open = False
-        self._last = after = self._taken()
+        self._last = after = self._take()
         if _differ(before, after):
             self.events.add(attempt.event)
         elif before is _UNKNOWN or after is _UNKNOWN:
             self._is_exact = False
 
-    def _taken(self) -> object:
+    def _take(self) -> object:
         if not self._is_possible or self._is_open or threading.get_ident() != self._thread:
             return _UNKNOWN
         try:

@@ -11,7 +11,7 @@ import sys
 from types import FunctionType
 from typing import Final
 
-from .tripwires import find_function
+from .named_functions import find_function
 
 #: Where a call has not begun, and where its response has arrived.
 POINTS: Final = frozenset(

@@ -10,11 +10,12 @@ from types import FunctionType
 from ..base.arguments import check_int, check_str, shown_arguments, unexpected
 from ..base.errors import InjectedError
 from ..webhooks.attending import Attend
-from .crash_watch import CrashPoint, CrashWatch
+from .crash_watch import CrashWatch
 from .database_calls import find_call
-from .injected_errors import find_error
+from .injected_errors import ErrorWatch, find_error
 from .meetings import Place, Point
-from .tripwires import find_function
+from .named_functions import find_function
+from .point_watch import CrashPoint
 
 
 def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
@@ -80,4 +81,4 @@ def error_at(nth: int, before: object, raises: object) -> tuple[str, Attend]:
         raises=None if kind is InjectedError else dotted,
         nth=None if nth == 1 else nth,
     )
-    return ", ".join(shown), partial(CrashWatch, point, {function: name}, raises=kind)
+    return ", ".join(shown), partial(ErrorWatch, point, {function: name}, kind)

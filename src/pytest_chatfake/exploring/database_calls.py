@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
 from ..transport.client.loops import running_framework
-from .tripwires import find_function, find_named
+from .named_functions import find_function, find_named
 
 T = TypeVar("T")
 
@@ -52,10 +52,14 @@ def call_and_listen(listener: Listener, function: Callable[..., T], *args: Any) 
         sys.setprofile(None)
 
 
+def called_name(frame: FrameType, event: str, arg: Any) -> str:
+    """Return the name of the function that is called or returns, for a profile function."""
+    return getattr(arg, "__name__", "") if event.startswith("c_") else frame.f_code.co_name
+
+
 def _see(listener: Listener, frame: FrameType, event: str, arg: Any) -> None:
     is_c = event.startswith("c_")
-    name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
-    if name not in METHODS or event not in _EVENTS:
+    if called_name(frame, event, arg) not in METHODS or event not in _EVENTS:
         return
     caller = frame if is_c else frame.f_back
     # A driver may call itself, and on a loop, no other attempt could run meanwhile.

@@ -33,8 +33,8 @@ from ..webhooks.faults import (
 from ..webhooks.synthetic import OPEN
 from .database_calls import find_call
 from .injected_errors import find_error
+from .named_functions import find_function
 from .posted_fields import Way
-from .tripwires import find_function
 
 
 class Call(NamedTuple):

@@ -22,31 +22,31 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator
-from itertools import zip_longest
 from time import monotonic
 from types import CodeType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final
 
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.findings import Finding
-from ..base.redaction import redacted
 from ..base.tracebacks import text_of
-from ..base.views import counted, listed
+from ..base.views import counted
 from ..fake.snapshots import SnapshotError
-from ..report.timeline_text import timeline_text
 from .arrivals import is_another_order
-from .baseline import Baseline, Comparison
+from .baseline import Baseline
+from .crash_coverage import why_missed, why_safe
 from .description import describe
-from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
+from .deviations import CRASHING, EARLY, OVER_A_SOCKET, Deviation
+from .environment import Environment
+from .failure_report import FailureReport, ReadyMadeTest
 from .late_threads import about_late, jobs_noted
+from .outlines import gist, outline, refuse_difference
 from .printed_errors import printed_errors_noted
-from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
-from .timeline_diff import timeline_diff
 from .trials import RUNS, Trials
-from .world import Body, Environment, World, is_skip
+from .tried import Tried
+from .world import Body, World, is_skip
 
 #: Real seconds before the first progress line, and between two of them.
 _QUIET: Final = 2.0
@@ -61,11 +61,6 @@ _REMEDY: Final = (
     "earlier run"
 )
 
-_BY_HAND: Final = (
-    "write a test that moves the clock, deletes what has expired by then, and calls "
-    "assert_idempotent()"
-)
-
 _BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
 
 _LEFT_BEHIND: Final = (
@@ -75,20 +70,6 @@ _LEFT_BEHIND: Final = (
 
 #: Takes a progress line; an empty one at the end.
 Progress = Callable[[str], None]
-
-
-class ReadyMadeTest(NamedTuple):
-    """A ready-made test, whose body is ours: its equivalent code is printed instead.
-
-    Attributes:
-        name: The test's name.
-        as_written: Returns the test's code, given what a world was compared with.
-        wants: Whether it tries a deviation, given the log of the world as written.
-    """
-
-    name: str
-    as_written: Callable[[Comparison], Written]
-    wants: Callable[[Deviation, WorldLog], bool]
 
 
 class Exploration:
@@ -115,24 +96,19 @@ class Exploration:
         self._scope = scope
         self._environment = environment
         self._trials = Trials(body, environment)
+        self._search = Search(scope)
+        self._tried = Tried(scope, self._search, self._trials, environment)
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
         self._code: CodeType | None = code if row is None else None
-        self._search = Search(scope)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._unawaited: Coroutine[Any, Any, None] | None = None
-        self._worlds = 0
-        self._complete = False
-        self._cannot_crash = ""
-        self._missed = ""  # why crash points were not reached, although the class may be right
-        self._is_reordered = False  # whether threads acted in another order in a second run
-        self._has_another_order = False  # whether events reached an app in another order
-        self._kinds_tried = set[str]()
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
+        self._report = FailureReport(self._found, self._trials, body, row, item)
         self._first: Exploration | None = None
 
     def __repr__(self) -> str:
@@ -149,7 +125,7 @@ class Exploration:
             NotAwaited: The body is async, and the exploration was never awaited.
         """
         self._require_awaited()
-        return self._worlds
+        return self._tried.worlds
 
     @property
     def complete(self) -> bool:
@@ -161,7 +137,7 @@ class Exploration:
             NotAwaited: The body is async, and the exploration was never awaited.
         """
         self._require_awaited()
-        return self._complete
+        return self._tried.is_complete
 
     @property
     def _remedy(self) -> str:
@@ -179,56 +155,6 @@ class Exploration:
     @property
     def _failed_as_written(self) -> bool:
         return self._failing is None
-
-    @property
-    def _why_nothing(self) -> str:
-        # Empty if a world with snapshots to compare was tried.
-        reasons = [self._missed, *self._search.left_out.values(), self._cannot_crash]
-        compares = any(KINDS[kind].compares for kind in self._kinds_tried)
-        return "" if compares and self._worlds > 1 else next(filter(None, reasons), "")
-
-    @property
-    def _why_not_aged(self) -> str:
-        # Why a move of the clock proves nothing, up to what to write; empty: it does.
-        return self._trials.memories.why_not_aged
-
-    @property
-    def _deviating(self) -> int:
-        # The number of worlds besides the body as written.
-        return self._worlds - (self._scope.only is None)
-
-    @property
-    def _untried(self) -> list[str]:
-        # What was left out, although something was tried.
-        why = "only" if self._scope.only is not None else self._search.cut
-        untried = [f"other worlds were left out by {why}"] * bool(why)
-        untried += [
-            f"{kind} was not tried: {why}"
-            for kind, why in self._search.left_out.items()
-            if kind not in EARLY or why != KINDS[kind].needs  # most scenarios only have one of them
-        ]
-        if steps := [*map(str, sorted(self._trials.uncompared))]:
-            is_none = len(steps) == self._trials.baseline.last_step - 1
-            some = f"the state after step {listed(steps)} was not compared"
-            untried.append("only the final state was compared" if is_none else some)
-        return [*untried, *filter(None, [self._cannot_crash, self._missed])]
-
-    @property
-    def _meetings(self) -> str:
-        # Where two attempts at the same time were held for each other; empty: nowhere.
-        if met := self._places("met"):
-            return f"both attempts met {met}"
-        if held := self._places("left", "limit"):
-            return f"one attempt was held {held}, while the other waited or ended"
-        on_a_loop = self._places("on a loop")
-        return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
-
-    def _places(self, *wanted: str) -> str:
-        # Where meetings ended in one of these ways; empty: nowhere.
-        ends = self._environment.ends
-        points = (point for point in ends if not ends[point].isdisjoint(wanted))
-        words = dict.fromkeys(str(point._replace(nth=1)) for point in points)
-        return listed(words) if words else ""
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -268,6 +194,7 @@ class Exploration:
         only = first._failing or first._scope.only
         self._scope = first._scope._replace(depth=0, only=only)
         self._search = Search(self._scope)
+        self._tried = Tried(self._scope, self._search, self._trials, self._environment)
 
     def _run(self) -> Exploration:
         run_at_once(self._explore())
@@ -280,9 +207,7 @@ class Exploration:
         finally:
             self._progress("")  # wipes the line
             if (first := self._first) is not None:
-                self._worlds, self._complete = first._worlds, first._complete
-                self._found.result = first._found.result
-                self._has_another_order = first._has_another_order
+                self._tried, self._found.result = first._tried, first._found.result
 
     async def _try_frozen(self) -> None:
         # In any case, the process gets its clocks back first.
@@ -313,7 +238,7 @@ class Exploration:
             if now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
-            world = await self._tried(deviations)
+            world = await self._try_world(deviations)
             if world is None:
                 continue
             if world.error is not None:
@@ -324,18 +249,15 @@ class Exploration:
                     await self._try_others(candidates, until, end)
                 raise world.error
             self._add(world)
-            self._kinds_tried.update(deviation.kind for deviation in deviations)
-        self._note_left_out()
-        self._worlds = search.worlds
-        self._complete = not (search.cut or search.left_out or self._cannot_crash or self._missed)
-        self._found.result = self._summary()
+            self._tried.kinds.update(deviation.kind for deviation in deviations)
+        self._found.result = self._tried.end()
 
     async def _try_written(self) -> None:
         # The body as written has to pass, and to do the same when it is run again.
-        world = await self._trials.control(self._trials.baseline)
+        world = await self._trials.run_control(self._trials.baseline)
         if world.error is not None:
             self._found.result = "failed in world 1"
-            self._show_timeline(world, world.error)
+            self._report.show_timeline(world, world.error)
             raise world.error
         self._add(world)
         if self._scope.depth:
@@ -349,44 +271,31 @@ class Exploration:
         if self._scope.depth and (call := world.call_in_process):
             problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
             for kind in OVER_A_SOCKET:
-                self._refuse(kind, problem, "Call chat_fake.base_url")
+                self._tried.leave_out(kind, problem, "Call chat_fake.base_url")
         log = world.log()
         self._search.add(log)
         self._note_order(log)
 
     def _note_order(self, log: WorldLog) -> None:
-        if self._row is not None and not self._has_another_order:
-            self._has_another_order = is_another_order(self._search.written, log)
+        if self._row is not None and not self._tried.has_another_order:
+            self._tried.has_another_order = is_another_order(self._search.written, log)
 
-    def _note_left_out(self) -> None:
-        search, tried, unfired = self._search, self._kinds_tried, self._trials.unfired
-        if "crash" in tried and (why := unfired.get("crash")):
-            self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
-        for kind in search.without_options():
-            if kind != "crash":  # see why_safe()
-                search.left_out.setdefault(kind, KINDS[kind].needs)
-        search.left_out |= {kind: why for kind, why in unfired.items() if kind not in tried}
-        if why := self._why_not_aged:
-            moving = {kind for kind in tried if KINDS[kind].moves_time}
-            search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
-            tried -= moving
-
-    async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
+    async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
         world = await trials.run(deviations, trials.baseline)
-        if why := world.why_too_early:  # each further world would wait for a timeout as well
+        if why := world.early.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
             self._search.left_out |= dict.fromkeys(early, why)
             return None
         for _ in range(RUNS - 1):
-            if not world.why_not_first or world.inside.is_blocked:
+            if not world.early.why_not_first or world.inside.is_blocked:
                 break
             world = await trials.run_again(world)
         if unfired := world.unfired:
             trials.unfired |= unfired
             return None
-        return await trials.proven(world)
+        return await trials.prove(world)
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -405,7 +314,7 @@ class Exploration:
                 break
             tried += 1
             try:
-                world = await self._tried(deviations)
+                world = await self._try_world(deviations)
             except BaseException as error:
                 if is_skip(error):
                     continue
@@ -420,52 +329,19 @@ class Exploration:
             # Failed worlds, the first finding included, aren't in `worlds`.
             number = self._search.worlds + len(lines) + 2
             lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
-        if lines:
-            self._found.note("\n".join(lines))
-            self._found.text += redacted("\n" + "\n".join(lines))
+        self._report.add_others(lines)
 
     def _require_options(self, written: World) -> None:
         written.require_chances(self._scope.kinds)
-        if not written.has_app_in_process:
+        if not written.seen.watches:
             problem = "expected an in-process app, got none"
             for kind in sorted(CRASHING):
-                self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
+                self._tried.leave_out(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            self._require_points(written.unreached_points, written.stray_points)
-            self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
-
-    def _require_points(self, missed: list[str], strays: set[str]) -> None:
-        calls = self._scope.calls_count
-        reasons = list[str]()
-        if unreached := [name for name in missed if name not in strays]:
-            never = "the app never called"
-            caller = never if calls else "before its response, no event made the app call"
-            problem = f"{caller} {listed(unreached)}"
-            if not self._scope.may_miss_points:
-                meanwhile = "in send() or work()" if calls else "while it handles an event"
-                raise ChatFakeError(
-                    f"crash_points: {problem}; name a function that it calls {meanwhile}"
-                )
-            reasons.append(
-                f"{problem}, which the base class names in its crash_points: write crash_points = "
-                f"[...] in this class as well"
-            )
-        if lost := [name for name in missed if name in strays]:
-            caller = "send() or work()" if calls else "your handler"
-            reasons.append(
-                f"{listed(lost)} was only called in a task or thread without the context of "
-                f"{caller}: name a function that {caller} calls itself, or submit "
-                f"contextvars.copy_context().run to a pool"
-            )
-        self._missed = "; ".join(reasons)
-
-    def _refuse(self, kind: str, problem: str, remedy: str) -> None:
-        # If all kinds were requested, one that can't be tried is just left out.
-        if kind not in self._scope.kinds:
-            return
-        if not self._scope.all_kinds:
-            raise ChatFakeError(f"{kind}: {problem}. {remedy}, or leave it out.")
-        self._search.left_out[kind] = f"{problem}. {remedy}"
+            watches = written.seen.watches
+            self._tried.missed_points = why_missed(watches, self._scope)
+            if "crash" in self._scope.kinds:
+                self._tried.cannot_crash = why_safe(watches, self._scope)
 
     def _progress_line(self, seconds: float) -> str:
         # The longest part shows whether the app or the body is slow.
@@ -477,26 +353,21 @@ class Exploration:
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
         trials = self._trials
-        written = await trials.control(trials.baseline)
+        written = await trials.run_control(trials.baseline)
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await trials.learn_steps(written)
         self._search.add(written.log())
         world = await trials.run(deviations, trials.baseline)
-        world = await trials.proven(world) or world
+        world = await trials.prove(world) or world
         self._note_order(world.log())
-        only = list(map(str, deviations))
         if world.error is not None:
-            self._found.result = f"failed in the world {only}"
+            self._found.result = f"failed in the world {[*map(str, deviations)]}"
             await self._explain(world, "fails in this world")
             raise world.error
         world.require_all_fired()
-        self._worlds = 1
-        notes = [*filter(None, [trials.sometimes])]
-        if (why := self._why_not_aged) and any(each.traits.moves_time for each in deviations):
-            notes.append(f"it proves nothing, as {why}{_BY_HAND}")
-        self._found.result = "; ".join([f"1 world, only {only}", *notes])
+        self._found.result = self._tried.end_with_one()
 
     async def _require_repeatable(self, first: World) -> None:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
@@ -507,18 +378,18 @@ class Exploration:
             if error is not None and _is_refusal(error):
                 raise error
             may_vary = first.may_vary or second.may_vary
-            is_alike = error is None and first.gist == second.gist
-            is_same = is_alike and first.outline() == second.outline()
-            self._is_reordered |= not is_same
+            is_alike = error is None and gist(first) == gist(second)
+            is_same = is_alike and outline(first.seen) == outline(second.seen)
+            self._tried.is_reordered |= not is_same
             if is_alike and (is_same or may_vary):
                 self._search.add_again(second.log())
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second, self._about_threads, self._remedy)
+                refuse_difference(first, second, self._about_threads, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
-        again = await self._trials.control(world.baseline, world.deviations)
+        again = await self._trials.run_control(world.baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written when it was run again"
@@ -530,7 +401,7 @@ class Exploration:
                 f"the scenario as written passed at first, but fails when it is run again, with "
                 f"{self._left_behind(error)}"
             )
-        self._show_timeline(again, error)
+        self._report.show_timeline(again, error)
         raise error from (None if error is again.error else again.error)
 
     async def _require_again(self, world: World) -> None:
@@ -546,125 +417,18 @@ class Exploration:
             f"a world failed, but passes when it is run again after the scenario as written, with "
             f"{self._left_behind(error)}"
         )
-        self._show_timeline(world, error)
+        self._report.show_timeline(world, error)
         raise error from world.error
 
     async def _explain(self, world: World, head: str) -> None:
-        error, log, found = world.error, world.log(), self._found
+        error = world.error
         assert error is not None
         for _ in range(RUNS if world.may_vary else 1):
             await self._require_control(world)
         self._failing = world.deviations
-        sentences = ["nothing had deviated yet"]
-        if world.has_deviated:
-            sentences = [describe(deviation, log) for deviation in world.deviations]
-        found.sentence = "; ".join(sentences)
-        world.comparison.blame(error, found.sentence)
+        sentences = self._report.blame(world, error)
         await self._require_again(world)
-        separator = "\n  " if len(sentences) > 1 else " "
-        note = separator.join([f"chat_explore: {head}:", *sentences])
-        if world.failed_before_barrier:
-            note += "\nHint: call settle() before asserting."
-        if world.keeps_memory:
-            note += (
-                "\nHint: the app kept its memory, which a real crash would wipe. To recreate it: "
-                "connect(..., restart=lambda: create_app())."
-            )
-        found.error = error
-        found.note(note)
-        self._show_timeline(world, error)
-        more = list[str]()
-        if world.has_threads and not world.held:
-            more.append(
-                f"Attempts ran in threads: this world failed {RUNS} times in a row, but may pass "
-                f"next time."
-            )
-        try:
-            test = await self._printed_test(world)
-        except NoTestError as reason:
-            more.append(f"There is no test to paste: {reason}.")
-        else:
-            found.test = redacted(test)
-            found.note(f"As a test to paste (it was run, and fails the same way):\n\n{test}\n")
-        only = f"{[*map(str, world.deviations)]}"
-        if self._row is None:
-            more.append(f"This world alone: chat_explore(only={only})")
-        else:
-            more.append(f"This world alone: only = {{{self._row.name!r}: {only}}}")
-        found.note("\n".join(more))
-        found.text = redacted("\n".join([note, *more]))
-
-    async def _printed_test(self, world: World) -> str:
-        # A test is only printed if it was run, and failed in the same way.
-        baseline, row = world.baseline, self._row
-        if row is None:
-            body = body_as_written(self._body, world.deviations, settles=world.body_ended)
-        else:
-            body = row.as_written(world.comparison)
-        seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
-        test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = await self._trials.run(world.deviations, baseline, by_hand=True)
-        if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
-            raise NoTestError("on its own, the body does not fail the same way")
-        return test
-
-    def _show_timeline(self, world: World, error: BaseException) -> None:
-        self._found.error = error
-        if hint := self._trials.memories.hint:
-            self._found.note(hint)
-        if hint := world.inside.key_hint:
-            self._found.note(f"Hint: {hint}.")
-        story = world.inside.story
-        self._found.stories.append(story)
-        timeline = timeline_text(story, mentioned=story.mentioned)
-        self._found.note(f"What happened in this world:\n{timeline}")
-
-    def _summary(self) -> str:
-        search, depth = self._search, self._scope.depth
-        worlds = counted(search.worlds, "world")
-        if not self._complete:
-            text = worlds + f", cut by {search.cut}" * bool(search.cut)
-        elif not depth:
-            text = f"{worlds}: the body as written"
-        else:
-            text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
-        notes = [
-            *(f"{kind} was not tried: {why}" for kind, why in search.left_out.items()),
-            "threads acted in a different order when one world was run again" * self._is_reordered,
-            self._trials.sometimes,
-            self._missed,
-            self._cannot_crash and f"crash: {self._cannot_crash}",
-        ]
-        return "; ".join([text, *filter(None, notes)])
-
-
-def _refuse_difference(first: World, second: World, threads: str, remedy: str) -> NoReturn:
-    error = second.error
-    pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
-    differences = (
-        f"the body is not repeatable: step {number} was {before}, but with other ids it was "
-        f"{after}."
-        for number, (before, after) in pairs
-        if before != after
-    )
-    if error is not None:
-        name = type(error).__name__
-        problem = (
-            f"the body is not repeatable: it passed once, then failed with other ids "
-            f"({name}: {error})"
-        )
-    elif difference := next(differences, ""):
-        problem = difference
-    else:
-        problem = (
-            "the body is not repeatable: with other ids the snapshot differs in more than strings"
-        )
-        problem += "" if threads else ". Does it contain real time, or what an earlier world did?"
-    lines = [problem + threads]
-    if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
-        lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
-    sides = timeline_diff(first.inside.story, second.inside.story)
-    raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+        await self._report.explain(world, error, head, sentences)
 
 
 def _is_refusal(error: BaseException) -> bool:

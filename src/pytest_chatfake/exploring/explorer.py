@@ -21,11 +21,13 @@ from ..base.errors import ChatFakeError
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import KINDS, check_kinds, has_points, parse_deviations
-from .exploration import Exploration, Progress, ReadyMadeTest
+from .environment import Environment
+from .exploration import Exploration, Progress
+from .failure_report import ReadyMadeTest
 from .injected_errors import find_error
+from .named_functions import find_function
 from .search import CheckedOptions
-from .tripwires import find_function
-from .world import Body, Environment
+from .world import Body
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

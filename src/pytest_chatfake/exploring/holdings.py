@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from ..base.calling_line import is_ours
 from ..transport.client.django_bridge import drop_connection, open_connections
-from .database_calls import METHODS, used_connection
+from .database_calls import METHODS, called_name, used_connection
 
 #: The types of locks that are written in C, and where those that are written in Python come from.
 #: Others, such as a lock in redis, may outlive a process.
@@ -39,18 +39,17 @@ class Holdings:
     def __init__(self, is_own: Callable[[], bool]) -> None:
         self._is_own = is_own
         self._locks: list[Any] = []
-        self._begun: dict[int, Any] = {}  # SQLAlchemy's sessions and connections
-        self._connections: dict[int, Any] = {}
-        self._others: dict[int, Any] = {}  # those that were in a transaction before
+        self._used: dict[int, Any] = {}  # connections and sessions that may be in a transaction
+        self._in_use: dict[int, Any] = {}  # connections that were in one before
         self._of_the_test: list[Any] = []  # Django's, if the test has begun a transaction
 
     def note(self, stack: ExitStack) -> None:
         """Begin, until a stack is closed."""
         self._of_the_test = [each for each in open_connections() if each.in_atomic_block]
         for module, name, begins, listener in (
-            ("sqlalchemy.engine", "Engine", "begin", self._note_begun),
+            ("sqlalchemy.engine", "Engine", "begin", self._note_used),
             ("sqlalchemy.orm", "Session", "after_transaction_create", self._note_session),
-            ("sqlalchemy.orm", "Session", "before_commit", self._note_begun),
+            ("sqlalchemy.orm", "Session", "before_commit", self._note_used),
         ):
             if module in sys.modules:
                 event = sys.modules["sqlalchemy.event"]
@@ -62,67 +61,71 @@ class Holdings:
             sys.setprofile(self._see)
 
     async def let_go_on_loop(self) -> None:
-        """Roll back the transactions of connections that are awaited."""
+        """Roll back the transactions that are awaited."""
+        in_greenlet: Any = None
         if "sqlalchemy.ext.asyncio" in sys.modules:
             in_greenlet = sys.modules["sqlalchemy.util"].greenlet_spawn
-            begun, self._begun = self._begun, {}
-            for each in begun.values():
-                with suppress(Exception):
-                    await in_greenlet(each.rollback)
-        for key, connection in list(self._connections.items()):
-            if inspect.iscoroutinefunction(getattr(connection, "rollback", None)):
-                del self._connections[key]
-                with suppress(Exception):
-                    await connection.rollback()
+        for key, used in list(self._used.items()):
+            rollback = used.rollback
+            if not inspect.iscoroutinefunction(rollback):
+                if in_greenlet is None:
+                    continue
+                rollback = partial(in_greenlet, rollback)
+            del self._used[key]
+            with suppress(Exception):
+                await rollback()
 
     def let_go(self) -> None:
         """Release the locks, and roll the other transactions back."""
         locks, self._locks = self._locks, []
-        begun, self._begun = self._begun, {}
-        connections, self._connections = self._connections, {}
-        self._others.clear()
+        used, self._used = self._used, {}
+        self._in_use.clear()
         of_django = [each for each in open_connections() if each not in self._of_the_test]
         for end in [
             *(lock.release for lock in reversed(locks)),
-            *(each.rollback for each in (*begun.values(), *connections.values())),
+            *(each.rollback for each in used.values()),
             *(partial(drop_connection, connection) for connection in of_django),
         ]:
             with suppress(Exception):  # it was released or closed by something else
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
-        is_c = event.startswith("c_")
-        name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
-        if name in {"acquire", "release"}:
-            lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
-            if name == "release" and event in {"call", "c_call"}:
-                self._forget(lock)
-            elif name == "acquire" and _acquires(lock, frame, event, arg) and self._is_own():
+        name, is_call = called_name(frame, event, arg), event in {"call", "c_call"}
+        if name == "release" and is_call:
+            self._forget(_lock_of(frame, event, arg))
+        elif name == "acquire":
+            lock = _lock_of(frame, event, arg)
+            if _acquires(lock, frame, event, arg) and self._is_own():
                 self._locks.append(lock)
-        elif name in METHODS and event in {"call", "c_call"} and self._is_own():
+        elif name in METHODS and is_call and self._is_own():
             with suppress(Exception):  # an attribute of a closed connection may raise
                 self._note_connection(used_connection(frame, event, arg))
 
     def _note_connection(self, connection: Any) -> None:
-        if id(connection) not in {*self._connections, *self._others, id(None)}:
-            known = self._others if _is_in_transaction(connection) else self._connections
+        if id(connection) not in {*self._used, *self._in_use, id(None)}:
+            known = self._in_use if _is_in_transaction(connection) else self._used
             known[id(connection)] = connection
 
     def _note_session(self, session: Any, transaction: Any) -> None:
         # A session that the app keeps would flush in a later attempt what it still has to write.
         if transaction.parent is None:
-            self._note_begun(session)
+            self._note_used(session)
 
-    def _note_begun(self, begun: Any) -> None:
+    def _note_used(self, begun: Any) -> None:
         # A connection of SQLAlchemy that the app keeps would begin no transaction inside another.
         if self._is_own():
-            self._begun[id(begun)] = begun
+            self._used[id(begun)] = begun
 
     def _forget(self, lock: object) -> None:
         # Once, because some locks can be acquired several times.
         index = next((index for index, one in enumerate(self._locks) if one is lock), None)
         if index is not None:
             del self._locks[index]
+
+
+def _lock_of(frame: FrameType, event: str, arg: Any) -> Any:
+    is_c = event.startswith("c_")
+    return getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
 
 
 def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:

@@ -1,11 +1,45 @@
-"""Errors to raise inside an app: of any class, whatever its constructor takes."""
+"""Lets a call inside an app fail, with an error of any class, whatever its constructor takes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from types import FunctionType
 
 from ..base.arguments import cited
-from .tripwires import dotted_name, find_named
+from ..transport.client.responses import Response
+from .named_functions import dotted_name, find_named
+from .point_watch import CrashPoint, PointWatch
+
+
+class ErrorWatch(PointWatch):
+    """Raises an error before a function call.
+
+    Args:
+        point: The call.
+        functions: The function, with its name.
+        raises: The error's class.
+    """
+
+    def __init__(
+        self,
+        point: CrashPoint,
+        functions: Mapping[FunctionType, str],
+        raises: type[Exception],
+    ) -> None:
+        super().__init__(functions, point)
+        self._raises = raises
+
+    def _strike(self, where: str, line: str) -> None:
+        name = where.removeprefix("before ")
+        self.effect = f"got {self._raises.__name__} from {name}" + f" ({line})" * bool(line)
+        at = f" at {line}" * bool(line)
+        raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
+
+    def result_of(self, result: Response | BaseException) -> Response | BaseException:
+        if self.effect and isinstance(result, Exception):
+            return self.response or Response(500, b"")  # as its server would respond
+        return result
 
 
 def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:

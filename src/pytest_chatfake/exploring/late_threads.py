@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from time import monotonic
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.views import listed
-from .tripwires import set_detour
+from .tripwires import detour
 
 #: A thread, or a job in a pool.
 Work: TypeAlias = threading.Thread | Future[Any]
@@ -38,13 +38,9 @@ _jobs: Final[WeakKeyDictionary[Future[Any], str]] = WeakKeyDictionary()
 _late: Final[WeakSet[Work]] = WeakSet()
 
 
-@contextmanager
-def jobs_noted() -> Generator[None]:
+def jobs_noted() -> AbstractContextManager[None]:
     """In a block, note the jobs that pools get."""
-    with ExitStack() as stack:
-        submit: Any = ThreadPoolExecutor.submit
-        set_detour(submit, _submit, stack)
-        yield
+    return detour(ThreadPoolExecutor.submit, _submit)
 
 
 def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:

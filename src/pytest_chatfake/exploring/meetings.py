@@ -192,12 +192,12 @@ class Meeting:
 
     def come(self, guest: Guest) -> None:
         """Come to the point, and wait there for the other one."""
-        if (held := self._comes(guest)) is not None:
+        if (held := self._arrive(guest)) is not None:
             self._wait(held)
 
     async def come_async(self, guest: Guest) -> None:
         """Do the same without blocking the loop."""
-        if (held := self._comes(guest)) is None:
+        if (held := self._arrive(guest)) is None:
             return
         worker = Worker("chatfake-hold")
         try:
@@ -205,7 +205,7 @@ class Meeting:
         finally:
             worker.close()
 
-    def _comes(self, guest: Guest) -> Event | None:
+    def _arrive(self, guest: Guest) -> Event | None:
         # Returns what to wait for; None: it goes on.
         if _is_away.get():
             return None

@@ -332,7 +332,7 @@ class MemoryWatch:
         signature = inspect.signature(function)  # of the function that a decorator wraps
 
         def call(original: Any, *args: Any, **kwargs: Any) -> Any:
-            self._called(memory, args, kwargs, signature)
+            self._note_call(memory, args, kwargs, signature)
             return original(*args, **kwargs)
 
         set_detour(function, call, self._stack)
@@ -340,7 +340,7 @@ class MemoryWatch:
     def _shadow(self, owner: type, name: str, method: Any, memory: Memory) -> None:
         @wraps(method)
         def shadow(*args: Any, **kwargs: Any) -> Any:
-            self._called(memory, args, kwargs)
+            self._note_call(memory, args, kwargs)
             return method(*args, **kwargs)
 
         if name in vars(owner):
@@ -349,7 +349,7 @@ class MemoryWatch:
             self._stack.callback(delattr, owner, name)
         setattr(owner, name, shadow)
 
-    def _called(
+    def _note_call(
         self,
         memory: Memory,
         args: tuple[Any, ...],

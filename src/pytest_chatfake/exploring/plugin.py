@@ -145,7 +145,7 @@ def _is_ready_made(item: pytest.Item) -> bool:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show the cards of ready-made tests."""
     reports = (report for group in terminalreporter.stats.values() for report in group)
-    rows = [record["row"] for r in reports if "row" in (record := getattr(r, "chat_fake", {}))]
+    rows = [kept["row"] for r in reports if "row" in (kept := getattr(r, "chat_fake", {}))]
     if rows:
         from .cards import show
 

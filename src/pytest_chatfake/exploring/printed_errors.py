@@ -10,23 +10,19 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from ..webhooks.logged_errors import note_printed
-from .tripwires import set_detour
+from .tripwires import detour
 
 _PRINT: Final[Any] = traceback.print_exception
 _SIGNATURE: Final = inspect.signature(_PRINT)
 
 
-@contextmanager
-def printed_errors_noted() -> Generator[None]:
+def printed_errors_noted() -> AbstractContextManager[None]:
     """In a block, note exceptions whose tracebacks are printed to a standard stream."""
-    with ExitStack() as stack:
-        set_detour(_PRINT, _print, stack)
-        yield
+    return detour(_PRINT, _print)
 
 
 def _print(original: Any, *args: Any, **kwargs: Any) -> Any:

@@ -170,16 +170,17 @@ def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]
     # The imports, the markers, and whatever can't be written as code.
     imports, markers, lacking = list[str](), list[str](), list[str]()
     own: Sequence[Any] = getattr(item, "own_markers", ())
-    for mark in reversed(own):  # the mark next to `def` is first
-        if mark.name in _LEFT_OUT:
+    for marker in reversed(own):  # the one next to `def` is first
+        if marker.name in _LEFT_OUT:
             continue
-        keys = [""] * len(mark.args) + [f"{name}=" for name in mark.kwargs]
-        values = [as_code(it, body.names, imports) for it in (*mark.args, *mark.kwargs.values())]
+        keys = [""] * len(marker.args) + [f"{name}=" for name in marker.kwargs]
+        given = *marker.args, *marker.kwargs.values()
+        values = [as_code(value, body.names, imports) for value in given]
         if all(values):
-            text = f"@pytest.mark.{mark.name}({', '.join(map(str.__add__, keys, values))})"
+            text = f"@pytest.mark.{marker.name}({', '.join(map(str.__add__, keys, values))})"
             markers.append(text.removesuffix("()"))
         else:
-            lacking.append(f"@pytest.mark.{mark.name}")
+            lacking.append(f"@pytest.mark.{marker.name}")
     if body.is_async and not any(map(getattr(item, "get_closest_marker", bool), _ASYNC_PLUGINS)):
         has: Any = item.config.pluginmanager.hasplugin if item else bool
         present = [name for name in _ASYNC_PLUGINS if item and has(name)]

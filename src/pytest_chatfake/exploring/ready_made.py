@@ -26,17 +26,17 @@ from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
 from ..base.views import counted
 from ..fake.fake import ChatFake
-from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..transport.client.django_bridge import has_waiting_callbacks
 from .baseline import Comparison
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
-from .exploration import Exploration, ReadyMadeTest, shared_folder
+from .exploration import Exploration, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
+from .failure_report import ReadyMadeTest
 from .late_threads import Work, about_late
 from .printed_test import NoTestError, Written, as_code
-from .recorder import recorder_of
+from .scene import Scene
 from .search import CheckedOptions
 from .send_judge import messages_as_code
 
@@ -47,8 +47,8 @@ _NEVER_COMMITTED: Final = (
     "transaction.on_commit() callbacks never ran: mark the class with django_db(transaction=True)"
 )
 
-#: A test's work in a world, with the fake and the snapshot, if there is one.
-Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
+#: A test's work in a world.
+Ending: TypeAlias = Callable[[Scene], Awaitable[None]]
 
 #: A user's methods, each with its parameters and a hint.
 Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
@@ -160,16 +160,15 @@ class Run(Generic[Tests]):
         self._is_async = self._loop is not None
         self._before: Any = _UNKNOWN  # the snapshot after connect(), in the first world
         self._has_snapshot = self._awaits_snapshot = False
-        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._earlier_threads: list[Work] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def note(self, text: str) -> None:
-        """Let the card say something next to the test's outcome, such as what was not tried."""
+        """Let the card say something next to the test's verdict, such as what was not tried."""
         self._remarks.notes.append(text)
 
-    def tried(self, extent: str) -> None:
+    def note_extent(self, extent: str) -> None:
         """Let the card say how much was tried, if the test passes."""
         self._remarks.extent = extent
 
@@ -177,8 +176,8 @@ class Run(Generic[Tests]):
         # Skip the test if its result depends on chance; else let the card say what was tried.
         if sometimes := exploration._trials.sometimes:
             pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
-        self.tried(counted(exploration._deviating, "world"))
-        self._remarks.notes += exploration._untried
+        self.note_extent(counted(exploration._tried.deviating, "world"))
+        self._remarks.notes += exploration._tried.untried
 
     def _scope(self, kinds: tuple[str, ...], *, may_be_only: bool = True) -> CheckedOptions:
         # All worlds with one of these deviations, or the only one that the user names.
@@ -194,7 +193,7 @@ class Run(Generic[Tests]):
             all_kinds=True,
         )
 
-    def _explored(
+    def _run_explorer(
         self,
         scenario: Callable[[ChatFake], Coroutine[Any, Any, None]],
         scope: CheckedOptions,
@@ -235,16 +234,15 @@ class Run(Generic[Tests]):
         if self._has_snapshot:
             check_snapshot(snapshot)
 
-    async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
+    async def _require_new_app(self, scene: Scene) -> None:
         # An app that remembers an earlier world would hide bugs.
-        if snapshot is None:
+        if scene.snapshot is None:
             return
-        inside = Inside(fake)
-        value = await inside.taken(snapshot)
-        self._earlier_threads += recorder_of(inside).earlier_threads
+        value = await scene.inside.taken(scene.snapshot)
+        self._earlier_threads += scene.seen.earlier_threads
         if self._before is _UNKNOWN:
             self._before = value
-        elif not len(fake.events) and self._before != value:  # connect() may send something
+        elif not len(scene.fake.events) and self._before != value:  # connect() may send something
             if cited(self._before) == cited(value):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "
@@ -266,7 +264,7 @@ class Run(Generic[Tests]):
         # The lines of the test to paste that compare what differed.
         baseline = comparison.baseline
         if comparison.basis == "messages":
-            return messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
+            return messages_as_code(baseline.messages, quotes_ids=baseline.quotes_ids)
         taken = f"{'await ' * self._awaits_snapshot}snapshot()"
         if comparison.basis == "expected":
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from ..base.arguments import cited
 from ..base.views import counted
 from ..domain.ids import ids_of
 from ..domain.messages import MessageState
+from ..domain.money import ZERO
 from ..fake.details import key_of, name_of, post_of, takes_key
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT
@@ -57,6 +59,11 @@ class Books(NamedTuple):
     @property
     def contents(self) -> Counter[Content]:
         return Counter(map(self.content.__getitem__, self.messages))
+
+    @property
+    def cost(self) -> Decimal:
+        """The total price of the messages."""
+        return sum((message.total_price for message in self.messages), ZERO)
 
     @property
     def quotes_ids(self) -> bool:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 import pytest
 
+from ..base.arguments import cited
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError
-from ..base.views import counted, listed
+from ..base.views import listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot
-from .baseline import Basis, Comparison, books_about
+from .amounts import amounts_in
+from .app_calls import AppCalls, awaited
+from .baseline import Basis, Comparison
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
-from .exploration import Exploration, ReadyMadeTest
+from .exploration import Exploration
 from .explorer import Explorer
+from .failure_report import ReadyMadeTest
 from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
@@ -33,10 +37,12 @@ from .ready_made import (
     check_expected,
     writes,
 )
-from .recorder import comparison_of, recorder_of
+from .rejections import LAST_ROUNDS, amounts_as_accepted, still_tried
+from .scene import Scene
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
-from .sending import DAYS, Sending, awaited, performed
+from .sending import DAYS, Sending
+from .world_observer import observer_of
 
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
@@ -78,8 +84,10 @@ _CALLS_TRIED: Final = 3
 #: How many calls of one query are tried.
 _QUERIES_TRIED: Final = 3
 
-#: In so many rounds at the end, a send that was rejected must not be tried any more.
-_LAST_ROUNDS: Final = 5
+_UNSHOWN: Final = (
+    "your app gave up, but after a rejection, the snapshot is the same as after an accepted send, "
+    "{}: let it show that the message was rejected, or write rejected(self, snapshot)"
+)
 
 
 class SendTests(ReadyMade):
@@ -173,12 +181,21 @@ class SendTests(ReadyMade):
         It then need not have sent all messages, but must not have sent one twice.
         """
 
+    def rejected(self, snapshot: Any) -> Any:
+        """Return whether the snapshot is right after all messages were rejected with a 400.
+
+        Apps differ in what they keep of a message that was never accepted. Without this method,
+        ``test_a_rejected_send`` only compares amounts, and is skipped if the snapshot is the same
+        as after an accepted send.
+        """
+
     def expected(self, chat_fake: ChatFake) -> Any:
         """Return what the snapshot has to be, from the fake's books, in place of as written."""
 
     def play(self, chat_fake: ChatFake) -> Any:
         """Send once and let the app work, as each test does; ``await`` it in an async test."""
-        playing = Sending(self, chat_fake, works=writes(self, "work")).play()
+        app = AppCalls(self, chat_fake, works=writes(self, "work"), twice=False, may_fail=False)
+        playing = Sending(chat_fake, app).play()
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     @pytest.fixture(name="send_run")
@@ -197,7 +214,7 @@ class SendTests(ReadyMade):
         send_run.compare("api.lose_response")
 
     def test_a_rejected_send(self, send_run: _SendRun) -> None:
-        """Give up at some time if a call gets a 400."""
+        """Give up at some time if a call gets a 400, and don't take the message for accepted."""
         send_run.compare("api.fail_400")
 
     def test_a_garbled_response(self, send_run: _SendRun) -> None:
@@ -228,11 +245,15 @@ class _Known(NamedTuple):
 
     Attributes:
         messages: The messages, and how often each was sent.
+        quotes_ids: Whether messages say ids.
         value: The snapshot, with names for ids.
+        cost: The total price of the messages.
     """
 
     messages: Counter[Content]
+    quotes_ids: bool
     value: Any
+    cost: Decimal
 
 
 class _SendRun(Run[SendTests]):
@@ -244,6 +265,7 @@ class _SendRun(Run[SendTests]):
         ("send", ("chat_fake",), "fixtures are parameters of connect()"),
         ("work", ("chat_fake",), "fixtures are parameters of connect()"),
         ("undecided", ("snapshot",), "it takes what the snapshot returns"),
+        ("rejected", ("snapshot",), "it takes what the snapshot returns"),
         ("expected", ("chat_fake",), "it returns what the snapshot has to be"),
     )
 
@@ -258,6 +280,8 @@ class _SendRun(Run[SendTests]):
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._earlier: Counter[Call | None] = Counter()  # the calls before it, as by connect()
         self._can_decide = False  # whether a right app can know if a call took effect
+        self._unshown: str = ""  # a snapshot after a rejection that is as after an accepted send
+        self._to_paste: list[str] = []  # the last lines of the test, after rejections
 
     def require_restart(self) -> None:
         if not writes(self._tests, "restart"):
@@ -267,14 +291,16 @@ class _SendRun(Run[SendTests]):
 
     def compare(self, *kinds: str) -> None:
         exploration = self._explore(kinds)
-        if not exploration._deviating and not exploration._trials.sometimes:
-            pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
+        if not exploration._tried.deviating and not exploration._trials.sometimes:
+            pytest.skip(exploration._tried.why_nothing or self._why_nothing(kinds))
+        if self._unshown:
+            pytest.skip(_UNSHOWN.format(self._unshown))
         self._note_tried(exploration)
         if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
             self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
-        if meetings := exploration._meetings:
+        if meetings := exploration._tried.meetings:
             self.note(meetings)
-        if waits := exploration._places("limit"):
+        if waits := exploration._tried.places("limit"):
             self.note(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:
@@ -284,7 +310,8 @@ class _SendRun(Run[SendTests]):
     def compare_with_a_new_key(self) -> None:
         self._explore()
 
-        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+        async def sends(scene: Scene) -> None:
+            fake = scene.fake
             refused = [
                 fake.api.fail(401, times=None, **call._asdict()) for call in self._send_calls
             ]
@@ -296,39 +323,40 @@ class _SendRun(Run[SendTests]):
 
             sending = self._sending(fake, remedy=rotate)
             await sending.play()
-            is_static = not sending.key_reads
-            if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
+            is_static = not sending.app.key_reads
+            if is_static and [*scene.books.missing(self._known[False].messages)]:
                 # Its key is a setting, so a deployment brings the new one.
                 self.require_restart()
-                before = len(Inside(fake).calls)
-                await sending.make_anew()
+                before = len(scene.inside.calls)
+                await sending.app.restart()
                 await sending.continue_sending()
-                calls = Inside(fake).calls[before:]
+                calls = scene.inside.calls[before:]
                 is_used = any(call.accepted for call in calls)
                 self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER if calls else _NO_CALL)
-            await self._judge(fake, snapshot, sending, "the API key was rotated")
+            await self._judge(scene, sending, "the API key was rotated")
 
         self._explore(sends=sends)
-        self.tried("1 rotation")
+        self.note_extent("1 rotation")
 
     def compare_without_money(self) -> None:
         config = self._explorer._config
         self._explorer._config = config.replace(on_insufficient_balance="fail")
         self._explore()
 
-        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+        async def sends(scene: Scene) -> None:
+            fake = scene.fake
             money = fake.balance.available
-            await performed(fake, fake.set_balance("0"))
+            await scene.perform(fake.set_balance("0"))
             sending = self._sending(fake, remedy=lambda: fake.top_up(money))
             await sending.play()
-            failed = [each for each in Inside(fake).account.messages if each.state == "failed"]
+            failed = [each for each in scene.inside.account.messages if each.state == "failed"]
             if not (failed or sending.held_back):
                 pytest.skip("no message failed for lack of money: does your send call cost any?")
             cause = "there was no money at first, and then top_up()"
-            await self._judge(fake, snapshot, sending, cause)
+            await self._judge(scene, sending, cause)
 
         self._explore(sends=sends)
-        self.tried("1 world")
+        self.note_extent("1 world")
 
     # An exploration
 
@@ -345,33 +373,27 @@ class _SendRun(Run[SendTests]):
                 old_objects.freeze(stack)
                 async with self._connected(chat_fake) as snapshot:
                     self._check_snapshot(snapshot)
-                    await self._require_new_app(chat_fake, snapshot)
-                    await sends(chat_fake, snapshot)
+                    scene = Scene(chat_fake, snapshot)
+                    await self._require_new_app(scene)
+                    await sends(scene)
 
         scope = self._scope(kinds, may_be_only=bool(kinds))
         scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
         row = ReadyMadeTest(self._name, self._as_written, self._wants)
-        return self._explored(scenario, scope, row)
+        return self._run_explorer(scenario, scope, row)
 
-    async def _sends(
-        self, fake: ChatFake, snapshot: Snapshot | None, *, twice: bool = False
-    ) -> None:
-        sending = self._sending(fake, twice=twice)
+    async def _sends(self, scene: Scene, *, twice: bool = False) -> None:
+        sending = self._sending(scene.fake, twice=twice)
         await sending.play()
-        await self._judge(fake, snapshot, sending)
+        await self._judge(scene, sending)
 
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
-        sending = Sending(
-            self._tests,
-            fake,
-            works=writes(self._tests, "work"),
-            twice=twice,
-            remedy=remedy,
-            sends=self._send_calls,
-            days=self._days,
-        )
+        may_fail = twice or remedy is not None
+        works = writes(self._tests, "work")
+        app = AppCalls(self._tests, fake, works=works, twice=twice, may_fail=may_fail)
+        sending = Sending(fake, app, remedy=remedy, sends=self._send_calls, days=self._days)
         self._earlier = sending.earlier
         return sending
 
@@ -414,54 +436,56 @@ class _SendRun(Run[SendTests]):
         return self._name == "test_a_rejected_send"
 
     async def _judge(
-        self,
-        fake: ChatFake,
-        snapshot: Snapshot | None,
-        sending: Sending,
-        cause: str = "even when nothing goes wrong",
+        self, scene: Scene, sending: Sending, cause: str = "even when nothing goes wrong"
     ) -> None:
-        inside = Inside(fake)
-        if sending.endless:  # the snapshot may wait for it as well
-            raise comparison_of(inside).error_about(cause, [sending.endless])
-        books = Books.of(inside)
-        value = None if snapshot is None else await inside.taken(snapshot)
+        if sending.app.endless:  # the snapshot may wait for it as well
+            raise scene.comparison.error_about(cause, [sending.app.endless])
+        books, snapshot = scene.books, scene.snapshot
+        value = None if snapshot is None else await scene.inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        comparison = comparison_of(inside)
+        comparison = scene.comparison
         named = with_names(value, books.names)
-        if sending.is_doubled not in self._known:
+        app = sending.app
+        if app.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
-            self._known[sending.is_doubled] = _Known(books.contents, named)
-        known = self._known[sending.is_doubled]
+            self._known[app.is_doubled] = _Known(
+                books.contents, books.quotes_ids, named, books.cost
+            )
+        known = self._known[app.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
         is_judged = writes(self._tests, "expected")
         if self._rejects:
-            lines = self._unending(fake, books)
+            judges = snapshot is not None and not is_undecided
+            found = await self._after_rejections(scene, sending, named, judges=judges)
+            lines = [found] if found else []
         elif not is_undecided:
             lines += books.missing(known.messages)
             is_about_messages = bool(lines)
             if comparison.learning:
                 comparison.baseline.values.append(value)
             if is_judged:
-                differing, books_say = await self._unexpected(fake, snapshot, value)
+                expected = await self._expected(scene)
+                differing, books_say = comparison.unexpected(expected, value)
                 lines += differing
             elif named != known.value:
-                lines += inside.difference(known.value, named, "as written")
+                lines += scene.inside.difference(known.value, named, "as written")
         if lines:
-            for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
+            for call, error in (("send()", app.told), ("work()", app.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
-            comparison.baseline.messages = known.messages
+            baseline = comparison.baseline
+            baseline.messages, baseline.quotes_ids = known.messages, known.quotes_ids
             basis: Basis = "expected" if is_judged else "as written"
             basis = "messages" if is_about_messages else basis
             raise comparison.error_about(cause, lines, basis, books_say)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
-        if not books.messages and sending.swallowed is not None:
-            raise sending.swallowed
+        if not books.messages and sending.app.swallowed is not None:
+            raise sending.app.swallowed
         if not books.messages:
-            late = recorder_of(books.inside).late_threads
+            late = observer_of(books.inside).late_threads
             raise ChatFakeError(
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
                 f"{about_late(late, 'send() or work()') or _SEND_CALL}"
@@ -474,33 +498,63 @@ class _SendRun(Run[SendTests]):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or writes(self._tests, "undecided")
         self._days = sending.days
-        self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
 
-    async def _unexpected(
-        self, fake: ChatFake, snapshot: Snapshot | None, value: Any
-    ) -> tuple[list[str], str]:
-        # Where the snapshot isn't what expected() returns, and what the fake's books say of that.
-        if snapshot is None:
+    async def _expected(self, scene: Scene) -> Any:
+        if scene.snapshot is None:
             raise ChatFakeError(
                 "connect(): expected a snapshot to compare with expected(), got None; return a "
                 "function that returns your app's state, as in lambda: dict(app.states)"
             )
-        expected = await awaited(self._tests.expected(fake))
+        expected = await awaited(self._tests.expected(scene.fake))
         check_expected(expected)
-        if value == expected:
-            return [], ""
-        inside = Inside(fake)
-        lines = inside.difference(expected, value, "expected")
-        return lines, books_about(expected, value, inside)
+        return expected
 
-    def _unending(self, fake: ChatFake, books: Books) -> list[str]:
-        end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)
-        if all(call.at <= end for call in books.posts):
-            return []
-        times = counted(len(books.posts), "time")
-        last = f"in the last {_LAST_ROUNDS} hours"
-        return [f"it still tried {last}, {times} in all: a 400 never ends by itself"]
+    # A world in which calls were rejected
+
+    async def _after_rejections(
+        self, scene: Scene, sending: Sending, value: Any, *, judges: bool
+    ) -> str:
+        # What is wrong, if anything.
+        if found := self._still_tried(scene, unit="hours"):
+            return found
+        if scene.books.messages:  # some were accepted, such as those before
+            return ""
+        if judges and (found := await self._taken_for_accepted(value)):
+            return found
+        await sending.work_daily(DAYS)
+        return self._still_tried(scene, unit="days")
+
+    def _still_tried(self, scene: Scene, *, unit: str) -> str:
+        waits, works = "await " * self._is_async, inspect.iscoroutinefunction(self._tests.work)
+        days = [
+            f"for _ in range({DAYS}):",
+            f"    {waits}chat_fake.clock.advance(days=1)",
+            f"    {'await ' * works}self.work(chat_fake)",
+        ]
+        self._to_paste = [
+            *(days if unit == "days" else []),
+            f"end = chat_fake.clock.now - timedelta({unit}={LAST_ROUNDS})",
+            "late = [each for each in chat_fake.api.requests if each.at > end]",
+            "assert [each for each in late if each.method != 'GET'] == []",
+        ]
+        return still_tried(scene.books.posts, scene.fake.clock.now, unit=unit)
+
+    async def _taken_for_accepted(self, value: Any) -> str:
+        taken = f"{'await ' * self._awaits_snapshot}snapshot()"
+        if writes(self._tests, "rejected"):
+            waits = "await " * inspect.iscoroutinefunction(self._tests.rejected)
+            self._to_paste = [f"assert {waits}self.rejected({taken})"]
+            is_right = await awaited(self._tests.rejected(value))
+            return "" if is_right else f"rejected(): expected True, got False for {cited(value)}"
+        known = self._known[False]
+        for name in amounts_as_accepted(self._before, known.value, value, known.cost):
+            before, now = amounts_in(self._before)[name], amounts_in(value)[name]
+            self._to_paste = [f"assert float({taken}{name}) == {float(before)}  # as before send()"]
+            return f"{name or 'snapshot'}: {now}, as after an accepted send; before: {before}"
+        if value == known.value != self._before:
+            self._unshown = cited(value)
+        return ""
 
     # The test to paste
 
@@ -508,12 +562,8 @@ class _SendRun(Run[SendTests]):
         imports = list[str]()
         lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
         if self._rejects:
-            imports.append("from datetime import timedelta")
-            lines += [
-                f"end = chat_fake.clock.now - timedelta(hours={_LAST_ROUNDS})",
-                "late = [each for each in chat_fake.api.requests if each.at > end]",
-                "assert [each for each in late if each.method != 'GET'] == []",
-            ]
+            imports += ["from datetime import timedelta"] * ("timedelta" in str(self._to_paste))
+            lines += self._to_paste
         else:
             lines += self._assertions(comparison, imports)
         return self._pasted(lines, imports)

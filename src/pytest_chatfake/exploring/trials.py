@@ -11,9 +11,10 @@ from typing import Final
 from .baseline import Baseline
 from .description import describe
 from .deviations import KINDS, Deviation
+from .environment import Environment
 from .late_threads import Work
 from .memories import MemoryWatch
-from .world import Body, Environment, World
+from .world import Body, World
 
 #: How often a world is run if threads act in it.
 RUNS: Final = 3
@@ -38,7 +39,7 @@ class Trials:
     Attributes:
         baseline: The snapshots of the body as written.
         memories: The memories that the app used in it.
-        accepted_errors: The exceptions that the app logged, as in :class:`.Recorder`.
+        accepted_errors: The exceptions that the app logged, as in :class:`.WorldObserver`.
         uncompared: The steps after which no snapshot could be compared.
         sometimes: Which deviations failed in one run and passed in another; empty: none did.
         unfired: Why a kind's deviations had no effect, or prove nothing.
@@ -63,41 +64,43 @@ class Trials:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         self.memories = world.memories or self.memories
-        self.late_threads += world.late_threads
-        self.accepted_errors = {**world.accepted_errors, **self.accepted_errors}
+        self.late_threads += [*world.seen.earlier_threads, *world.seen.late_threads]
+        self.accepted_errors = {**world.seen.accepted_errors(), **self.accepted_errors}
         return world
 
     async def run_again(self, world: World) -> World:
         return await self.run(world.deviations, world.baseline)
 
-    async def control(self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()) -> World:
+    async def run_control(
+        self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()
+    ) -> World:
         """Run the body as written or, if a baseline ``only_waits``, move time as deviations do."""
         only_waits = baseline.only_waits
         return await self.run(deviations if only_waits else (), baseline, only_waits=only_waits)
 
-    async def proven(self, world: World) -> World | None:
+    async def prove(self, world: World) -> World | None:
         """Return a world, or a run that shows its effect more clearly.
 
         Returns:
             None, if there is no verdict.
         """
         shown = "" if world.error is None else world.comparison.shown(world.error)
-        last = await self._confirmed(world)
+        last = await self._confirm(world)
         if world.error is not None and last.error is None:
             log = world.log()
             sentences = "; ".join(describe(each, log) for each in world.deviations)
             self.sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
-        last = await self._at_its_step(last)
+        last = await self._find_step(last)
         kinds = [each.kind for each in last.deviations]
         waiting = {kind: _WAITING[kind] for kind in kinds if kind in _WAITING}
         if last.error is None or not waiting:
             return last
-        proven = await self._compared(last, Baseline(only_waits=True))
+        proven = await self._run_with_control(last, Baseline(only_waits=True))
         if proven is None:
             self.unfired |= waiting
         return proven
 
-    async def _confirmed(self, world: World) -> World:
+    async def _confirm(self, world: World) -> World:
         # If threads act, a failure only counts if every run fails.
         if world.error is None or not world.deviations or not world.may_vary:
             return world
@@ -107,22 +110,22 @@ class Trials:
                 break
         return world
 
-    async def _at_its_step(self, world: World) -> World:
+    async def _find_step(self, world: World) -> World:
         # An app may correct a mistake by the end: does the world fail if the scenario stops
         # earlier?
         if world.error is None:
             for step in world.comparison.differs_after:
-                if (short := await self._differs(world, step)) is not None:
+                if (short := await self._stop_after(world, step)) is not None:
                     return short
         return world
 
-    async def _differs(self, world: World, step: int) -> World | None:
+    async def _stop_after(self, world: World, step: int) -> World | None:
         # A world that ends after the step, if its snapshot differs: each time in the same way, if
         # the app may have been busy in the background. Other errors may come from stopping early.
         ends: list[object] = []
         while True:
             baseline = Baseline(until=step)
-            short = await self._compared(world, baseline)
+            short = await self._run_with_control(world, baseline)
             error = None if short is None else short.error
             differs = bool(short and error and short.comparison.differs_by(error))
             if short is not None and not differs and not ends:
@@ -134,11 +137,11 @@ class Trials:
             if len(ends) == RUNS or not (short.comparison.had_background or world.may_vary):
                 return short
 
-    async def _compared(self, world: World, baseline: Baseline) -> World | None:
+    async def _run_with_control(self, world: World, baseline: Baseline) -> World | None:
         # None: the control fails as well, so the deviations aren't to blame.
-        if (await self.control(baseline, world.deviations)).error is not None:
+        if (await self.run_control(baseline, world.deviations)).error is not None:
             return None
-        return await self._confirmed(await self.run(world.deviations, baseline))
+        return await self._confirm(await self.run(world.deviations, baseline))
 
     async def learn_steps(self, first: World) -> None:
         """Learn the snapshots between the steps, if taking them changes nothing."""
@@ -147,7 +150,7 @@ class Trials:
             return
         for _ in range(RUNS if first.may_vary else 1):
             baseline.learns_steps = True
-            again = await self.control(baseline)
+            again = await self.run_control(baseline)
             baseline.learns_steps = False
             if again.error is None and again.log().key == first.log().key:
                 break

@@ -7,16 +7,11 @@ function's code reaches them all.
 from __future__ import annotations
 
 import inspect
-import pkgutil
-import sys
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, TypeAlias
-
-from ..base.arguments import cited, shortened
 
 #: Takes ``"before"`` or ``"after"``.
 Report: TypeAlias = Callable[[str], Awaitable[object] | None]
@@ -59,54 +54,69 @@ def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStac
     function.__code__ = made.replace(co_consts=constants)
 
 
+@contextmanager
+def detour(function: Any, call: Callable[..., Any]) -> Generator[None]:
+    """Call another function in place of one, as :func:`set_detour` does, in a block."""
+    with ExitStack() as stack:
+        set_detour(function, call, stack)
+        yield
+
+
 def set_tripwire(function: FunctionType, report: Report, stack: ExitStack) -> None:
     """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed.
 
     If the function is async, what ``report`` returns is awaited, unless it is None.
     """
-    set_detour(function, partial(_reported(function), report), stack)
+    call = _call_async if inspect.iscoroutinefunction(function) else _call
+    set_detour(function, partial(call, function, report), stack)
 
 
-def _reported(function: FunctionType) -> Callable[..., Any]:
-    is_exit, exit_name = function.__name__ in _EXITS.values(), _EXITS.get(function.__name__, "")
-
-    def call(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            report("before")
-        except BaseException as error:
-            if is_exit and _leave(original, args[0], error):
-                return True
-            raise
-        result = original(*args, **kwargs)
-        try:
-            report("after")
-        except BaseException as error:
-            if exit_name:
-                _leave(_exit_beside(function, args[0], exit_name), args[0], error)
-            raise
-        return result
-
-    async def call_async(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            await _wait(report("before"))
-        except BaseException as error:
-            if is_exit and await _leave_async(original, args[0], error):
-                return True
-            raise
-        result = await original(*args, **kwargs)
-        try:
-            await _wait(report("after"))
-        except BaseException as error:
-            if exit_name:
-                await _leave_async(_exit_beside(function, args[0], exit_name), args[0], error)
-            raise
-        return result
-
-    return call_async if inspect.iscoroutinefunction(function) else call
+def _call(function: Any, report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        report("before")
+    except BaseException as error:
+        if _is_exit(function) and _leave(original, args[0], error):
+            return True
+        raise
+    result = original(*args, **kwargs)
+    try:
+        report("after")
+    except BaseException as error:
+        if leave := _exit_beside(function, *args[:1]):
+            _leave(leave, args[0], error)
+        raise
+    return result
 
 
-def _exit_beside(function: FunctionType, block: object, name: str) -> Any:
-    # Of the class that has the function, because a subclass may not have entered its own part yet.
+async def _call_async(
+    function: Any, report: Report, original: Any, *args: Any, **kwargs: Any
+) -> Any:
+    try:
+        await _wait(report("before"))
+    except BaseException as error:
+        if _is_exit(function) and await _leave_async(original, args[0], error):
+            return True
+        raise
+    result = await original(*args, **kwargs)
+    try:
+        await _wait(report("after"))
+    except BaseException as error:
+        if leave := _exit_beside(function, *args[:1]):
+            await _leave_async(leave, args[0], error)
+        raise
+    return result
+
+
+def _is_exit(function: FunctionType) -> bool:
+    return function.__name__ in _EXITS.values()
+
+
+def _exit_beside(function: FunctionType, block: object = None) -> Any:
+    # The exit of the block that a function enters; None: it enters none. It is that of the class
+    # that has the function, because a subclass may not have entered its own part yet.
+    name = _EXITS.get(function.__name__)
+    if name is None:
+        return None
     owners = (each for each in type(block).__mro__ if function in map(_plain, vars(each).values()))
     return getattr(next(owners, type(block)), name)
 
@@ -137,52 +147,3 @@ def _failures(error: BaseException) -> tuple[type[Exception], ...]:
 async def _wait(wait: Awaitable[object] | None) -> None:
     if wait is not None:
         await wait
-
-
-def find_function(what: object, argument: str) -> tuple[str, FunctionType]:
-    """Return a function's dotted name, and the plain Python function inside it.
-
-    Raises:
-        TypeError: It isn't a function written in Python.
-        ValueError: Nothing has that name, or it is a generator.
-    """
-    found = find_named(what, argument, "a function, or its name such as 'shop.orders.save'")
-    function = getattr(inspect.unwrap(found), "__func__", found) if callable(found) else found
-    function = inspect.unwrap(function) if callable(function) else function
-    if not isinstance(function, FunctionType):
-        raise TypeError(
-            f"{argument}: expected a function or method written in Python, got "
-            f"{cited(what)}. Name one that calls it"
-        )
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise ValueError(
-            f"{argument}: expected a function without yield, got {cited(what)}. Name one that it "
-            f"calls"
-        )
-    return dotted_name(what, function), function
-
-
-def dotted_name(what: object, found: type | FunctionType) -> str:
-    """Return the name that something was given by, or else its own."""
-    return what if isinstance(what, str) else f"{found.__module__}.{found.__qualname__}"
-
-
-def find_named(what: object, argument: str, expected: str) -> Any:
-    """Return the object that a dotted name refers to; return anything else unchanged."""
-    try:
-        return _named(what) if isinstance(what, str) else what
-    except (AttributeError, ImportError, ValueError) as error:
-        problem = shortened(str(error))
-        raise ValueError(
-            f"{argument}: expected {expected}, got {cited(what)} ({problem})"
-        ) from None
-
-
-def _named(name: str) -> object:
-    # Also finds modules that no import statement can name, such as `08_shop`.
-    parts = name.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        if (module := sys.modules.get(".".join(parts[:length]))) is not None:
-            with suppress(AttributeError):  # a submodule may not be imported yet
-                return attrgetter(".".join(parts[length:]))(module)
-    return pkgutil.resolve_name(name)

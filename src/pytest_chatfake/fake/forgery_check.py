@@ -1,20 +1,15 @@
 """Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``.
 
-A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery,
-and one that was accepted *got through*, unless
-
-- it is *known* to the test;
-- the app has verified a *substitute*, another signature that is genuine, as a control shows;
-- it is *doubtful*: it rests on an assumption about the scheme, and its control, a change that no
-  app has to notice, was accepted as well;
-- it was refused by a rate *limit* (429), so that its signature may never have been looked at.
-
-At the end, another genuine copy shows whether the forgeries have locked the service out.
+A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery.
+What becomes of it is a :class:`_Result`. At the end, another genuine copy shows whether the
+forgeries have locked the service out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeAlias, cast
@@ -45,24 +40,101 @@ _REPEATS: Final = 2
 _Content: TypeAlias = Callable[[bytes], bytes]
 
 
+class _Result(Enum):
+    """What became of a forgery."""
+
+    #: Refused.
+    REFUSED = auto()
+
+    #: Refused with a 429: its signature may never have been looked at.
+    LIMITED = auto()
+
+    #: Accepted, and the test knows it.
+    KNOWN = auto()
+
+    #: Accepted, but it may be genuine: the app may have verified another signature, or what the
+    #: forgery has changed may be unsigned. A control has shown that, or was hidden by a 429.
+    LEFT_OUT = auto()
+
+    #: Accepted, and so was its control, a change that no app has to notice. If the app verifies
+    #: signatures at all, it is left out.
+    DOUBTFUL = auto()
+
+    #: Accepted, so the test fails.
+    GOT_THROUGH = auto()
+
+
+@dataclass(slots=True, eq=False)
+class _Trial:
+    """A forgery that was posted.
+
+    Attributes:
+        what: Its name.
+        forged: How it was made.
+        forgery: Marks its attempt.
+        made: The attempt.
+        flaw: How the app accepted it; empty if the app refused it.
+        result: What became of it, as soon as it is judged.
+    """
+
+    what: str
+    forged: Forged
+    forgery: Forgery
+    made: Attempt
+    flaw: str
+    result: _Result = _Result.LEFT_OUT
+
+
 class ForgeryCheck:
     """Forges events of each type for each app with a signer, and reports the accepted forgeries.
 
     Attributes:
         notes: What could not be tried, and which known forgeries got through.
-        refused: The forgeries that were refused: the name of each, and its event.
     """
 
     def __init__(self, engine: Engine, snapshot: Snapshot, known: Mapping[str, str]) -> None:
         self._engine = engine
         self._snapshot = snapshot
         self._known = known
-        self._accepted: set[str] = set()  # known forgeries that got through
+        self._cases: list[_Case] = []
         self.notes: list[str] = []
-        self.refused: set[tuple[str, Event]] = set()
+
+    @property
+    def refused(self) -> set[tuple[str, Event]]:
+        """The forgeries that were refused: the name of each, and its event."""
+        return {
+            (trial.what, case.event)
+            for case in self._cases
+            for trial in case.trials
+            if trial.result is _Result.REFUSED
+        }
 
     async def run(self) -> None:
         await self._engine.performed(self._engine.settle())
+        self._cases = [
+            _Case(self, event, endpoint)
+            for endpoint, events in self._events_to_forge().items()
+            for event in events
+        ]
+        self._check_known()
+        is_complete = True
+        try:
+            for case in self._cases:
+                await case.forge()
+        except ChatFakeError as error:
+            if not self._trials_with(_Result.GOT_THROUGH):
+                raise
+            self.notes.append(str(error))
+            is_complete = False
+        lines = _lines_of(self._cases)
+        if is_complete:
+            still = {t.what for t in self._trials_with(_Result.KNOWN, _Result.LIMITED)}
+            no_longer = [what for what in self._known if what not in still]
+            lines += [f"{what} no longer gets through: remove it from known=" for what in no_longer]
+        if lines:
+            raise AssertionError("\n  ".join([*lines, *dict.fromkeys(self.notes)]))
+
+    def _events_to_forge(self) -> dict[Endpoint, list[Event]]:
         outbox = self._engine.outbox
         to_forge = {
             endpoint: _last_of_each_type(outbox, endpoint)
@@ -81,51 +153,32 @@ class ForgeryCheck:
                     f"{FORGING} has nothing to forge for {endpoint.label}: first cause an event "
                     f"that it listens for"
                 )
-        cases = [
-            _Case(self, event, endpoint)
-            for endpoint, events in to_forge.items()
-            for event in events
-        ]
-        self._check_known(cases)
-        no_longer: Iterable[str] = ()
-        try:
-            for case in cases:
-                await case.forge()
-        except ChatFakeError as error:
-            if not any(case.passed for case in cases):
-                raise
-            self.notes.append(str(error))
-        else:
-            unclear = {what for case in cases for what in case.limited}
-            no_longer = [what for what in self._known if what not in self._accepted | unclear]
-        lines = [
-            *_passed_lines(cases),
-            *(f"{what} no longer gets through: remove it from known=" for what in no_longer),
-        ]
-        if lines:
-            raise AssertionError("\n  ".join([*lines, *dict.fromkeys(self.notes)]))
+        return to_forge
 
-    def _check_known(self, cases: Iterable[_Case]) -> None:
-        possible = dict.fromkeys(what for case in cases for what in case.forged)
+    def _check_known(self) -> None:
+        possible = dict.fromkeys(what for case in self._cases for what in case.forged)
         for what in self._known:
             if what in possible:
                 continue
             wrong = (
                 f"{what} can't be tried with this signer"
-                if any(what in case.impossible for case in cases)
+                if any(what in case.impossible for case in self._cases)
                 else f"unknown forgery {cited(what)}"
             )
             raise ValueError(f"known: {wrong}; use {alternatives(possible)}")
+
+    def _trials_with(self, *results: _Result) -> list[_Trial]:
+        return [trial for case in self._cases for trial in case.with_result(*results)]
 
 
 class _Case:
     """An event to forge for an endpoint.
 
     Attributes:
+        event: The event.
         forged: How to make each forgery.
         impossible: Why other forgeries can't be made.
-        passed: The forgeries that got through so far: the attempt and the flaw of each.
-        limited: The forgeries that got a 429, which says nothing about their signatures.
+        trials: The forgeries that were posted so far.
     """
 
     def __init__(self, check: ForgeryCheck, event: Event, endpoint: Endpoint) -> None:
@@ -148,13 +201,30 @@ class _Case:
         self.forged = {what: how for what, how in made.items() if isinstance(how, Forged)}
         self.impossible = {what: why for what, why in made.items() if isinstance(why, str)}
         self._genuine = self.forged.pop(GENUINE)
-        self.passed: dict[str, tuple[Forgery, str]] = {}
-        self.limited: list[str] = []
-        self._doubtful: dict[str, tuple[str, ...]] = {}  # the headers that may be unsigned
-        self._is_judged = False  # whether a forgery got anything but a 429
-        self._is_open = False  # whether the app accepted the last forgery, so it can't be locked
+        self.trials: list[_Trial] = []
+
+    def with_result(self, *results: _Result) -> list[_Trial]:
+        return [trial for trial in self.trials if trial.result in results]
 
     async def forge(self) -> None:
+        self._begin()
+        await self._post_genuine()
+        await self._take_snapshot()
+        try:
+            for what, forged in self.forged.items():
+                trial = await self._try(what, forged)
+                self.trials.append(trial)
+                await self._judge(trial)
+        finally:
+            self._settle_doubts()
+            for trial in self.with_result(_Result.GOT_THROUGH):
+                trial.forgery.got_through = True
+        if limited := self.with_result(_Result.LIMITED):
+            await self._leave_out_limited(limited)
+        elif self._are_new and not self._accepted_the_last():
+            await self._require_open()
+
+    def _begin(self) -> None:
         by_reason: dict[str, list[str]] = {}
         for what, why in self.impossible.items():
             by_reason.setdefault(why, []).append(what)
@@ -165,17 +235,6 @@ class _Case:
         self._verb: Record = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
             self._leave_out(left_out)
-        await self._post_genuine()
-        await self._take_snapshot()
-        try:
-            for what, forged in self.forged.items():
-                await self._try_one(what, forged)
-        finally:
-            self._judge()
-        if self.limited:
-            await self._leave_out_limited()
-        elif self._are_new and not self._is_open:
-            await self._require_open()
 
     async def _post_genuine(self) -> None:
         # Post the genuine event first: an app that refuses even that proves nothing. If a request
@@ -209,26 +268,7 @@ class _Case:
             f"although it was a genuine copy. So refusing forgeries proves nothing"
         )
 
-    async def _try_one(self, what: str, forged: Forged) -> None:
-        check = self._check
-        made, forgery, flaw = await self._try(what, forged)
-        self._is_open = made.ok
-        if not flaw and _is_limited(made):
-            self.limited.append(what)
-            return
-        self._is_judged = True
-        if not flaw:
-            check.refused.add((what, self.event))
-        elif what in check._known:
-            check._accepted.add(what)
-            check.notes.append(f"known: {what} ({check._known[what]})")
-        elif not await self._has_substitute(what, forged, made):
-            self.passed[what] = forgery, flaw
-            if forged.control is not None:
-                await self._check_assumed(what, forged.assumed, Forged(forged.control))
-
-    async def _try(self, what: str, forged: Forged) -> tuple[Attempt, Forgery, str]:
-        # Return how the forgery got through, or nothing.
+    async def _try(self, what: str, forged: Forged) -> _Trial:
         before = self._value
         made, forgery = await self._attempt(what, forged)
         await self._take_snapshot()
@@ -249,66 +289,89 @@ class _Case:
             )
             self._engine.note(f"{FORGING}: {by_itself}", calling_line())
             self._check.notes.append(by_itself)
-        return made, forgery, flaw
+        return _Trial(what, forged, forgery, made, flaw)
 
-    async def _has_substitute(self, what: str, forged: Forged, accepted: Attempt) -> bool:
-        # Whether the app verified another signature, which was genuine.
+    async def _judge(self, trial: _Trial) -> None:
+        what, known = trial.what, self._check._known
+        if not trial.flaw:
+            trial.result = _Result.LIMITED if _is_limited(trial.made) else _Result.REFUSED
+        elif what in known:
+            trial.result = _Result.KNOWN
+            self._check.notes.append(f"known: {what} ({known[what]})")
+        elif not await self._has_verified_another(trial):
+            trial.result = _Result.GOT_THROUGH
+            await self._doubt(trial)
+
+    async def _has_verified_another(self, trial: _Trial) -> bool:
+        # Whether the app has verified another signature, which was genuine.
+        forged = trial.forged
         if forged.without_them is None:
             return False
-        made = await self._control(what, Forged(forged.without_them))
-        others = listed(forged.substitutes)
-        if not accepted.ok or not _is_refused(made, forged):
+        made = await self._control(trial, Forged(forged.without_them))
+        if not trial.made.ok or not _is_refused(made, forged):
             return False
+        others = listed(forged.substitutes)
         why = f"the app then verifies {others}, which is genuine"
         if _is_limited(made):
             why = f"accepted, but a 429 hides whether the app then verifies {others}"
-        self._leave_out(f"{what} ({why})")
+        self._leave_out(f"{trial.what} ({why})")
         return True
 
-    async def _check_assumed(self, what: str, assumed: tuple[str, ...], control: Forged) -> None:
-        made = await self._control(what, control)
+    async def _doubt(self, trial: _Trial) -> None:
+        # Does what was changed belong to the signature, as is assumed?
+        forged = trial.forged
+        if forged.control is None:
+            return
+        made = await self._control(trial, Forged(forged.control))
         if made.ok:
-            self._doubtful[what] = assumed
+            trial.result = _Result.DOUBTFUL
         elif _is_limited(made):
-            _, flaw = self.passed.pop(what)
-            why = f"a 429 hides whether the app accepts any {listed(assumed)}"
-            self._leave_out(f"{what} ({flaw}, but {why})")
+            trial.result = _Result.LEFT_OUT
+            why = f"a 429 hides whether the app accepts any {listed(forged.assumed)}"
+            self._leave_out(f"{trial.what} ({trial.flaw}, but {why})")
 
-    async def _control(self, what: str, forged: Forged) -> Attempt:
-        made, _ = await self._attempt(f"control for {what}", forged)
+    async def _control(self, trial: _Trial, forged: Forged) -> Attempt:
+        made, _ = await self._attempt(f"control for {trial.what}", forged)
         await self._take_snapshot()
         return made
 
-    def _judge(self) -> None:
-        passed = {*self.passed, *self._check._accepted}
-        doubtful: dict[tuple[str, ...], list[str]] = {}
-        for what, assumed in self._doubtful.items():
-            # If it accepts an unsigned event, each missing header counts.
-            if UNSIGNED not in passed or not what.startswith(WITHOUT):
-                doubtful.setdefault(assumed, []).append(what)
-        if WRONG not in passed:  # it verifies signatures, but something may be unsigned
-            for assumed, names in doubtful.items():
-                for what in names:
-                    del self.passed[what]
-                why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
-                self._leave_out(f"{', '.join(names)} ({why})")
-        for forgery, _ in self.passed.values():
-            forgery._got_through = True
+    def _settle_doubts(self) -> None:
+        accepted = {
+            trial.what
+            for trial in self.with_result(_Result.KNOWN, _Result.DOUBTFUL, _Result.GOT_THROUGH)
+        }
+        left_out: dict[tuple[str, ...], list[str]] = {}
+        for trial in self.with_result(_Result.DOUBTFUL):
+            # An app that accepts a wrong signature verifies none. For one that accepts an unsigned
+            # event, each missing header counts.
+            is_missing = trial.what.startswith(WITHOUT)
+            if WRONG in accepted or (is_missing and UNSIGNED in accepted):
+                trial.result = _Result.GOT_THROUGH
+            else:
+                trial.result = _Result.LEFT_OUT
+                left_out.setdefault(trial.forged.assumed, []).append(trial.what)
+        for assumed, names in left_out.items():
+            why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
+            self._leave_out(f"{', '.join(names)} ({why})")
 
-    async def _leave_out_limited(self) -> None:
+    def _accepted_the_last(self) -> bool:
+        # Then it isn't locked.
+        return bool(self.trials) and self.trials[-1].made.ok
+
+    async def _leave_out_limited(self, limited: list[_Trial]) -> None:
         made, _ = await self._attempt(GENUINE, self._genuine)
         why = (
             "the app refuses everything for a while, even a genuine copy"
             if _is_limited(made)
             else "this may be a rate limit, and no refusal of the signature"
         )
-        if not self._is_judged:
+        if len(limited) == len(self.trials):
             raise ChatFakeError(
                 f"{FORGING} can't tell: each forgery of {self.event._name} was refused at "
                 f"{redacted(self._endpoint.label)} with 429; {why}. Switch the rate limit off in "
                 f"this test"
             )
-        left_out = f"{', '.join(self.limited)} (429: {why})"
+        left_out = f"{', '.join(trial.what for trial in limited)} (429: {why})"
         self._leave_out(left_out)
         self._engine.note(f"{FORGING}, left out: {left_out}", calling_line())
 
@@ -342,15 +405,16 @@ class _Case:
         self._check.notes.append(redacted(f"left out: {what}, at {self._endpoint.label}"))
 
 
-def _last_of_each_type(outbox: Outbox, endpoint: Endpoint) -> Iterable[Event]:
+def _last_of_each_type(outbox: Outbox, endpoint: Endpoint) -> list[Event]:
     # The last event that the endpoint accepted, for each type; for a type without one, the last
     # that it should have got.
     accepted = [a.event for a in outbox.attempts if a.ok and a.endpoint is endpoint]
-    return {
+    by_type = {
         event.type: event
         for event in [*outbox.events, *accepted]
         if _may_be_forged(event, endpoint, outbox)
-    }.values()
+    }
+    return [*by_type.values()]
 
 
 def _may_be_forged(event: Event, endpoint: Endpoint, outbox: Outbox) -> bool:
@@ -358,20 +422,20 @@ def _may_be_forged(event: Event, endpoint: Endpoint, outbox: Outbox) -> bool:
     return is_heard and event._is_posted and not event.synthetic
 
 
-def _passed_lines(cases: Iterable[_Case]) -> Iterable[str]:
-    # A head with the names of the forgeries, then a line for each.
+def _lines_of(cases: Iterable[_Case]) -> list[str]:
+    # A head with the names of the forgeries that got through, then a line for each.
     types = {case.event.type for case in cases}
-    passed: dict[str, set[str]] = {}
+    of_types: dict[str, set[str]] = {}  # of the events, by forgery
     lines: list[str] = []
     for case in cases:
         of_type = f" ({case.event.type})" if len(types) > 1 else ""
-        for what, (_, flaw) in case.passed.items():
-            passed.setdefault(what, set()).add(case.event.type)
-            lines.append(f"{what}{of_type}, {flaw}")
+        for trial in case.with_result(_Result.GOT_THROUGH):
+            of_types.setdefault(trial.what, set()).add(case.event.type)
+            lines.append(f"{trial.what}{of_type}, {trial.flaw}")
     together: dict[str, list[str]] = {}
-    for what, found in passed.items():
-        of_types = "" if found == types else f" of {' and '.join(sorted(found))}"
-        together.setdefault(f"forgeries{of_types} got through", []).append(what)
+    for what, found in of_types.items():
+        these = "" if found == types else f" of {' and '.join(sorted(found))}"
+        together.setdefault(f"forgeries{these} got through", []).append(what)
     head = "; ".join(f"{begin}: {', '.join(names)}" for begin, names in together.items())
     return [head, *lines] if lines else []
 

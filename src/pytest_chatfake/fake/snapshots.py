@@ -51,6 +51,9 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 #: How a private name begins, also one that Python has mangled.
 _PRIVATE: Final = re.compile(r"^_+(?:[^_]\w*?__)?")
 
+#: How the name of an attribute ends that only says which object it is, as in ``tenant_id``.
+_IDENTIFIER: Final = re.compile(r"(^|_)(?i:id|pk|key|uuid|guid)$|[a-z]Id$")
+
 #: Only these types are compared item by item. For type checkers, their items may be anything.
 DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
@@ -99,7 +102,7 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
         yield f"{path or 'snapshot'}: {other_items}"
         return
     is_told = False
-    for name, old, new in _parts(before, after):
+    for name, old, new in parts(before, after):
         if old is _NOTHING or new is _NOTHING or old != new:
             yield from _differences(old, new, path + name, then)
             is_told = True
@@ -119,8 +122,8 @@ def _is_time(value: Any, now: int) -> bool:
     return isinstance(value, date | time)
 
 
-def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
-    # Splits two values of one type into parts: the name of each, and its two values.
+def parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
+    """Yield the parts of two values of one type: the code that gets each, and its two values."""
     if isinstance(before, DICT) and isinstance(after, DICT):
         for key in dict.fromkeys([*before, *after]):
             name = f'"{key}"' if isinstance(key, str) else repr(key)
@@ -145,11 +148,11 @@ def _compared_fields(value: Any) -> Iterator[str]:
 
 def unequal_parts(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the innermost values in which two snapshots differ; a missing one is an object."""
-    parts = [(old, new) for _, old, new in _parts(before, after) if old != new]
-    if not parts:
+    unequal = [(old, new) for _, old, new in parts(before, after) if old != new]
+    if not unequal:
         yield before, after
-    for part in parts:
-        yield from unequal_parts(*part)
+    for pair in unequal:
+        yield from unequal_parts(*pair)
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:
@@ -239,7 +242,7 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
     # The place of a value that never equals its copy, so no two snapshots can agree, or that equals
     # others with other values; empty if there is none. NaN and functions are their own copies, and
     # collections treat the same object as equal.
-    for name, one, other in _parts(value, copied):
+    for name, one, other in parts(value, copied):
         if place := _unequal(one, other, path + name):
             return place
     items = value if isinstance(value, _HASHED) else [value]
@@ -254,9 +257,9 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 def _ignored_attribute(value: object) -> str:
-    # An attribute that doesn't count, if a class's own `==` looks at one attribute at most: two
-    # objects of a Django model are equal if their keys are. A phone number, say, may leave out how
-    # it was written.
+    # An attribute that doesn't count, if a class's own `==` looks at one attribute at most, or at
+    # identifiers alone: two objects of a Django model are equal if their keys are. A phone number,
+    # say, may compare its area and its digits, and leave out how it was written.
     if not _has_own_equality(value):
         return ""
     own: dict[str, Any] = getattr(value, "__dict__", {})
@@ -265,7 +268,8 @@ def _ignored_attribute(value: object) -> str:
         known |= vars(cls)
     slots = [name for name, part in known.items() if inspect.ismemberdescriptor(part)]
     ignored = [name for name in (*own, *slots) if _is_ignored(name, value)]
-    if len(own) + len(slots) - len(ignored) > 1:
+    counted = [name for name in (*own, *slots) if name not in ignored]
+    if len(counted) > 1 and not all(map(_IDENTIFIER.search, counted)):
         return ""
     for name in filter(ignored.__contains__, own):
         public = _PRIVATE.sub("", name)

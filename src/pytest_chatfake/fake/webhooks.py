@@ -246,7 +246,7 @@ class Webhooks:
         Use ``with`` in sync mode, and ``async with`` in async mode, on the test's own loop.
 
         Args:
-            app: The ASGI app that you also connect.
+            app: The ASGI app that you also connect, or the one inside its middleware.
 
         Raises:
             TypeError: ``app`` is not an ASGI app, or the block is entered with ``with`` in async

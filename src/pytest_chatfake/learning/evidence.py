@@ -23,7 +23,7 @@ _Fields: TypeAlias = dict[str, Any]
 _Shown: TypeAlias = dict[str, str]
 _T = TypeVar("_T")
 
-#: Marks an absent field.
+#: Stands for an absent field.
 _MISSING: Final = "..."
 
 

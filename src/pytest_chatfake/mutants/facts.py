@@ -1,6 +1,6 @@
 """Mutants: false facts for the app, to find out which facts your tests check.
 
-A mutant only changes bytes on their way to the app; the fake records the truth. It falsifies one
+A mutant only changes bytes on their way to the app; the fake keeps the truth. It falsifies one
 fact, but not the facts that follow from it. A redelivered event is as false as the first time,
 because mutants of events only depend on facts that can't change any more.
 """
@@ -268,7 +268,7 @@ class Mutation:
 
     Args:
         name: A key of :data:`MUTANTS`; None: the app receives the truth.
-        plain: The same test's true run. A lost event gets the response recorded there, or else a
+        plain: The same test's true run. A lost event gets the response noted there, or else a
             200.
 
     Attributes:

@@ -108,8 +108,8 @@ class Reruns:
             result = yield
         self._took = monotonic() - began
         passed = all(report.passed and not hasattr(report, "wasxfail") for report in self._reports)
-        marked = (marker.kwargs for marker in item.iter_markers("chat_fake"))
-        takes_part = next((fields["mutants"] for fields in marked if "mutants" in fields), True)
+        markers = (marker.kwargs for marker in item.iter_markers("chat_fake"))
+        takes_part = next((fields["mutants"] for fields in markers if "mutants" in fields), True)
         names = self._mutation.exercised - self._ignored
         if self._repeats is None and names and passed and takes_part:
             self._plan.append((item, self._took))
@@ -165,7 +165,7 @@ class Reruns:
             verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
-            if left and monotonic() < end and not self._is_repeatable(item, end):
+            if left and monotonic() < end and not self._try_truth(item, end):
                 verdicts.clear()
                 verdicts[NOT_REPEATABLE] = self._error
                 continue
@@ -183,7 +183,7 @@ class Reruns:
                 verdicts[TOO_GOOD] = self._error
         self._tear_down(self._plan[-1][0], None)
 
-    def _is_repeatable(self, item: Any, end: float) -> bool:
+    def _try_truth(self, item: Any, end: float) -> bool:
         if self._run(item, None) == SURVIVED:
             return True
         # An earlier test's mutants may have left false facts in wider fixtures; or the test counts

@@ -34,7 +34,7 @@ class Collector:
         """Put the collected data into a test's last report."""
         report = yield
         if call.when == "teardown":
-            record_of(report).update(self.collected())
+            record_of(report).update(self.collect())
         return report
 
     @pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
@@ -45,7 +45,7 @@ class Collector:
             if entries:  # a fake with a wider scope may have done nothing in this test
                 self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
-    def collected(self) -> dict[str, Any]:
+    def collect(self) -> dict[str, Any]:
         """Return the collected data of a test, ready for JSON, and start over."""
         for story in active_stories.stories():
             self.pytest_chatfake_forget(story)

@@ -1,4 +1,4 @@
-"""Records what a page shows about failures, also in xdist workers."""
+"""Keeps what a page shows about failures, also in xdist workers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..suite.reports import cause_of, event_of, log_errors, record_of
 
 
 class Failures:
-    """Records failures for the page."""
+    """Keeps failures for the page."""
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record a failure's text, before others add its timeline."""
+        """Keep a failure's text, before others add its timeline."""
         report = yield
         if report.failed:
             record_of(report)["failure"] = _text_of(item, call, report)
@@ -31,19 +31,19 @@ class Failures:
 
     @pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
     def pytest_chatfake_section(self, report: pytest.TestReport, section: Section) -> None:
-        """Record what a failure shows about a fake, and draw the timeline."""
-        record = record_of(report)
+        """Keep what a failure shows about a fake, and draw the timeline."""
+        kept = record_of(report)
         with log_errors("the picture of a timeline"):
             picture = section.picture(styled=False)
-            _note_highlights(record, section.highlights, section.cause)
-            record.setdefault("sections", []).append((section.timeline, picture))
-            record.setdefault("raised", []).extend(section.raised)
+            _note_highlights(kept, section.highlights, section.cause)
+            kept.setdefault("sections", []).append((section.timeline, picture))
+            kept.setdefault("raised", []).extend(section.raised)
 
     @pytest.hookimpl(specname="pytest_runtest_makereport", wrapper=True, tryfirst=True)
     def pytest_chatfake_finding(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record the line that summarises a failure; everything else is already recorded."""
+        """Keep the line that summarises a failure; by now, it has everything else."""
         report = yield
         if call.excinfo is not None and report.failed:
             _note_finding(report, call.excinfo.value)
@@ -69,19 +69,19 @@ def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
     found = current().finding_about(error)
     if found is None and not active_stories.stories():
         return
-    record, said = record_of(report), redacted(cause_of(error))
+    kept, said = record_of(report), redacted(cause_of(error))
     is_explained = found is not None and bool(found.sentence)
     if found is not None and not is_explained:
         with log_errors("the highlights of a finding"):
             for story in found.stories:
                 highlights = Highlights(story, 0, error)
-                _note_highlights(record, highlights.lines, highlights.cause)
+                _note_highlights(kept, highlights.lines, highlights.cause)
     says_it = is_explained or is_own(error) or event_of(error)
-    cause = "" if says_it else record.get("cause", "")
+    cause = "" if says_it else kept.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
-    record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
+    kept["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
-def _note_highlights(record: dict[str, Any], lines: Iterable[str], cause: str) -> None:
-    record.setdefault("highlights", []).extend(lines)
-    record["cause"] = record.get("cause") or cause
+def _note_highlights(kept: dict[str, Any], lines: Iterable[str], cause: str) -> None:
+    kept.setdefault("highlights", []).extend(lines)
+    kept["cause"] = kept.get("cause") or cause

@@ -78,10 +78,10 @@ def _cards(tests: Iterable[Result]) -> Iterator[str]:
     for card, rows in cards.cards_of(found):
         lines = "".join(
             f'<tr><th scope="row">{escape(row.test)}</th>'
-            f'<td class="{row.outcome}">{row.outcome}</td><td>{escape(row.text)}</td></tr>'
+            f'<td class="{row.verdict}">{row.verdict}</td><td>{escape(row.text)}</td></tr>'
             for row in rows
         )
-        bar = _bar(sum(row.outcome == "ok" for row in rows), len(rows))
+        bar = _bar(sum(row.verdict == "ok" for row in rows), len(rows))
         yield _part(escape(card), bar, f"<table><tbody>{lines}</tbody></table>")
 
 

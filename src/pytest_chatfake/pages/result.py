@@ -98,14 +98,14 @@ class Result:
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
             failure = record_of(report).get("failure", report.longreprtext)
             self.failure += f"{redacted(failure)}\n"
-        self.add_record(record_of(report))
+        self.add_collected(record_of(report))
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 
-    def add_record(self, record: dict[str, Any]) -> None:
-        self.finding = self.finding or record.get("finding", "")
+    def add_collected(self, collected: dict[str, Any]) -> None:
+        self.finding = self.finding or collected.get("finding", "")
         for name in _COLLECTED:
-            getattr(self, name).extend(record.get(name, []))
-        self.row = record.get("row", self.row)
+            getattr(self, name).extend(collected.get(name, []))
+        self.row = collected.get("row", self.row)
 
 
 def _outcome(report: pytest.TestReport) -> str:

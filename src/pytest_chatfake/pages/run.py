@@ -59,7 +59,7 @@ class Run:
         except (KeyboardInterrupt, pytest.exit.Exception):
             result = self._result(item)
             if not result.is_over:  # if it is over, its report has the data
-                result.add_record(self._collector.collected())
+                result.add_collected(self._collector.collect())
             raise
 
     def _result(self, of: pytest.TestReport | pytest.Item) -> Result:

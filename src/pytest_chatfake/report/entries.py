@@ -85,7 +85,7 @@ def has_failed(record: Record) -> bool:
     """
     if isinstance(record, Attempt):
         if (forgery := forgery_of(record)) is not None:
-            return forgery._got_through
+            return forgery.got_through
         is_fine = record.ok and record.error is None
         return record._ended and not (is_fine or record._meaning.wanted)
     if isinstance(record, ApiRequest) and record.status is not None:
@@ -112,14 +112,16 @@ def is_repeated(record: Record) -> bool:
 
 
 def is_odd(record: Record) -> bool:
-    return (
-        bool(record._marks)
-        or is_retry(record)
-        or has_failed(record)
-        or is_unused(record)
-        or is_overtaken(record)
-        or is_repeated(record)
-    )
+    match record:
+        case Attempt():
+            is_own = is_retry(record) or has_failed(record)
+        case ApiRequest():
+            is_own = has_failed(record) or is_overtaken(record) or is_repeated(record)
+        case BaseFault():
+            is_own = is_unused(record)
+        case _:
+            is_own = False
+    return is_own or bool(record._marks)
 
 
 def fold_key(record: Record) -> Hashable:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Final
 
 from ..base.history import Record
@@ -42,15 +43,19 @@ class Explanations:
     def charges(self, *messages: MessageState) -> Iterator[str]:
         """Say which messages were charged and why; messages with the same reasons are grouped."""
         alike: dict[tuple[str, ...], list[MessageState]] = {}
+        more = 0
         for message in messages:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
-            alike.setdefault((charged, *self._reasons(message)), []).append(message)
-        groups = list(alike.items())
-        for (charged, reason, *others), found in groups[:_MAX_GROUPS]:
+            reasons = (charged, *self._reasons(message))
+            if reasons in alike or len(alike) < _MAX_GROUPS:
+                alike.setdefault(reasons, []).append(message)
+            else:
+                more += 1
+        for (charged, reason, *others), found in alike.items():
             was = "was" if len(found) == 1 else "were"
             yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
             yield from others
-        if more := sum(len(found) for _, found in groups[_MAX_GROUPS:]):
+        if more:
             yield f"... and {more:,} more messages, for reasons like these"
 
     def _reasons(self, message: MessageState) -> list[str]:
@@ -65,7 +70,13 @@ class Explanations:
         """Return a sentence for each reason, with the section or the setting behind it."""
         assert fact._rule is not None
         assert fact._message is not None
-        return [self._sentence(reason, fact, fact._message) for reason in fact._rule.reasons]
+        amounts: dict[str, Decimal] = {
+            entry.kind: entry.amount
+            for entry in self._trace.of(fact._message)
+            if isinstance(entry, LedgerEntry)
+            and (entry._cause is fact._cause or entry._cause is fact)
+        }
+        return [self._sentence(reason, amounts, fact._message) for reason in fact._rule.reasons]
 
     def was_held(self, message: MessageState) -> bool:
         return any(kind_of(entry) == "hold" for entry in self._trace.of(message))
@@ -75,21 +86,17 @@ class Explanations:
         messages = self._account.messages_in(conversation)
         return next((message for message in messages if message.has_started_session), None)
 
-    def _sentence(self, reason: Reason, fact: Record, message: MessageState) -> str:
-        amounts = {
-            kind_of(entry): number(entry.amount)
-            for entry in self._trace.of(message)
-            if isinstance(entry, LedgerEntry)
-            and (entry._cause is fact._cause or entry._cause is fact)
-        }
+    def _sentence(
+        self, reason: Reason, amounts: Mapping[str, Decimal], message: MessageState
+    ) -> str:
         conversation = message.conversation
         label = starter = ""
         if conversation is not None and "{conversation}" in reason.text:
             label, started = self._labels.conversation(conversation), self.starter(conversation)
             starter = "" if started is None else self._labels.message(started)
         text = reason.text.format(
-            amount=amounts.get("charge") or amounts.get("hold") or number(message.price or ZERO),
-            held=amounts.get("release", "0"),
+            amount=number(amounts.get("charge", amounts.get("hold", message.price or ZERO))),
+            held=number(amounts.get("release", ZERO)),
             recipient=message.recipient,
             conversation=label,
             starter=starter,

@@ -6,9 +6,8 @@ The text has a fixed size; a page that is too narrow scrolls.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
 from textwrap import wrap
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..base.escaping import escape
 from ..base.faults import BaseFault
@@ -81,16 +80,13 @@ def svg(
             once.
     """
     trace, labels = story.trace, labels or story.labels
-    rows = rows_of(trace, start, mentioned)
-    shown = [row for row in rows if isinstance(row, Record)]
+    rows = _placed(rows_of(trace, start, mentioned), labels, trace.begun)
+    shown = [row.entry for row in rows if row.entry is not None]
     head, explained = heading(story.engine, trace.begun), [*legend(labels, shown)]
-    texts = _broken(rows, shown, labels, trace.begun)
-    letters = max((len(line) for text in texts for line in text), default=0)
-    lanes = _Lanes(shown, labels, 16 + round(_LETTER * letters))
-    tops = [*accumulate((_LINE * len(text) + _GAP for text in texts), initial=_HEAD)]
-    longest = max(map(len, [head, *explained]))
-    width = max(lanes.right + 3 * _AMOUNT, 16 + round(_LETTER * longest))
-    height = tops[-1] + _LINE * len(explained) + 12
+    lanes = _Lanes(shown, labels, _room_for(line for row in rows for line in row.lines))
+    width = max(lanes.right + 3 * _AMOUNT, _room_for([head, *explained]))
+    bottom = rows[-1].bottom if rows else _HEAD
+    height = bottom + _LINE * len(explained) + 12
     numbers = {number_of(entry) for entry in shown}
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="list"',
@@ -99,45 +95,61 @@ def svg(
         f"<style>{STYLE}</style>" * styled,
         f'<rect width="{width}" height="{height}"/>',
         _text("dim", 14, 18, head),
-        *lanes.drawn(tops[-1]),
+        *lanes.drawn(bottom),
+        *(_drawn(row, width, lanes, numbers) for row in rows),
+        *_money(story.engine.account.ledger, trace.postings, rows, lanes.right),
+        *(_text("dim", 0, bottom + _LINE * at, line) for at, line in enumerate(explained, 1)),
+        "</svg>",
     ]
-    postings = trace.postings
-    posted: list[tuple[int, int]] = []
-    for row, text, top in zip(rows, texts, tops, strict=False):
-        tone, links, arrow = "dim", "", ""
-        if isinstance(row, Record):
-            tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
-            links, arrow = _links(row, numbers), lanes.arrow(row, tone)
-            posted.append((top, postings[number_of(row)]))
-        parts += [
-            f'<g class="{tone}" role="listitem" tabindex="0"{links}',
-            f' transform="translate(0 {top})">',
-            f'<path class="row" d="M0 0h{width}v{_LINE * len(text) + _GAP}H0z"/>',
-            *(_text("", 0, 15 + _LINE * at, line + " ") for at, line in enumerate(text)),
-            f"{arrow}</g>",
+    return "".join(parts)
+
+
+class _Row(NamedTuple):
+    """A row of a picture: its entry, or None for a text in place of some, its lines, its edges."""
+
+    entry: Record | None
+    lines: list[str]
+    top: int
+    bottom: int
+
+
+def _placed(rows: Sequence[TimelineRow], labels: Labels, begun: int) -> list[_Row]:
+    # The columns before the texts are aligned, and long texts are broken.
+    cells = cells_of([row for row in rows if isinstance(row, Record)], labels, begun)
+    heads = aligned([head for *head, _ in cells], right=2)
+    indent = " " * (max(map(len, heads), default=0) + 2)
+    entries = iter(
+        [
+            _broken(text, head.ljust(len(indent)), indent)
+            for head, (*_, text) in zip(heads, cells, strict=True)
         ]
-    parts += _money(story.engine.account.ledger, posted, lanes.right, tops[-1])
-    for at, line in enumerate(explained, 1):
-        parts.append(_text("dim", 0, tops[-1] + _LINE * at, line))
-    return "".join([*parts, "</svg>"])
+    )
+    placed: list[_Row] = []
+    top = _HEAD
+    for row in rows:
+        entry = row if isinstance(row, Record) else None
+        lines = _broken(row, "  ", "  ") if isinstance(row, str) else next(entries)
+        bottom = top + _LINE * len(lines) + _GAP
+        placed.append(_Row(entry, lines, top, bottom))
+        top = bottom
+    return placed
 
 
-def _broken(
-    rows: Sequence[TimelineRow], shown: Sequence[Record], labels: Labels, begun: int
-) -> list[list[str]]:
-    cells: list[tuple[str, ...]] = []
-    ends = [0]  # of each entry's lines
-    for *head, what in cells_of(shown, labels, begun):
-        first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
-        cells += [(*head, first), *(("", "", "", other) for other in others)]
-        ends.append(len(cells))
-    lines, spans = aligned(cells, right=2), pairwise(ends)
-    return [
-        lines[slice(*next(spans))]
-        if isinstance(row, Record)
-        else wrap(row, _WIDEST, initial_indent="  ", subsequent_indent="  ")
-        for row in rows
-    ]
+def _broken(text: str, head: str, indent: str) -> list[str]:
+    width = _WIDEST + len(indent)
+    return wrap(text, width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _drawn(row: _Row, width: int, lanes: _Lanes, numbers: Collection[int]) -> str:
+    tone, links, arrow = "dim", "", ""
+    if (entry := row.entry) is not None:
+        tone = "bad" if has_failed(entry) else "odd" if is_odd(entry) else ""
+        links, arrow = _links(entry, numbers), lanes.arrow(entry, tone)
+    lines = (_text("", 0, 15 + _LINE * at, line + " ") for at, line in enumerate(row.lines))
+    return (
+        f'<g class="{tone}" role="listitem" tabindex="0"{links} transform="translate(0 {row.top})">'
+        f'<path class="row" d="M0 0h{width}v{row.bottom - row.top}H0z"/>{"".join(lines)}{arrow}</g>'
+    )
 
 
 class _Lanes:
@@ -205,10 +217,11 @@ def _links(entry: Record, numbers: Collection[int]) -> str:
 
 
 def _money(
-    ledger: Ledger, posted: Iterable[tuple[int, int]], left: int, bottom: int
+    ledger: Ledger, postings: Sequence[int], rows: Sequence[_Row], left: int
 ) -> Iterator[str]:
-    # Each amount has a line with its own scale, and its value wherever that changes. `posted` has
-    # each entry's top, and the number of postings up to it.
+    # Each amount has a line with its own scale, and its value wherever that changes. `postings` has
+    # the number of the ledger's postings up to each entry.
+    posted = [(row.top, postings[number_of(row.entry)]) for row in rows if row.entry is not None]
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):
         least, span = min(values), (max(values) - min(values)) or 1
@@ -221,8 +234,12 @@ def _money(
                 path += f"V{top + 11}H{x}" if path else f"M{x} {_HEAD}"
                 yield _text("dim", left + _SWING + 8, top + 15, number(value))
             before = value
-        yield f'<path class="money" d="{path}V{bottom}"/>' * bool(path)
+        yield f'<path class="money" d="{path}V{rows[-1].bottom}"/>' if path else ""
         left += _AMOUNT
+
+
+def _room_for(lines: Iterable[str]) -> int:
+    return 16 + round(_LETTER * max(map(len, lines), default=0))
 
 
 def _text(name: str, x: int, y: int, text: str) -> str:

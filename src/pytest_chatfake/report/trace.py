@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
 
@@ -37,9 +36,9 @@ class Trace:
         """When the fake was made or reset, in nanoseconds."""
         return self._ledger.entries[0].moment
 
-    def of(self, message: MessageState) -> Sequence[Record]:
+    def of(self, message: MessageState) -> list[Record]:
         """Return what happened to one message: its facts, their attempts, and their verbs."""
-        return self._by_message.all(message)
+        return [self.records[place] for place in self._by_message.places(message)]
 
     def odd(self, start: int = 0) -> list[Record]:
         """Return the records, from an index on, that have failed or have marks: see `is_odd`."""
@@ -60,4 +59,4 @@ class Trace:
 
 def _is_forgery(record: Record) -> bool:
     forgery = forgery_of(record) if isinstance(record, Attempt) else None
-    return forgery is not None and not forgery._got_through
+    return forgery is not None and not forgery.got_through

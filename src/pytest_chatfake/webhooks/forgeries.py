@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
@@ -15,7 +15,8 @@ from .decisions import Changed, Decision, Meaning
 from .endpoints import Signer, WebhookRequest
 from .events import Event
 from .faults import Fault
-from .schemes import DAY, Scheme
+from .probes import DAY
+from .schemes import Scheme, scheme_of
 from .signing import Signature, guessed, sign
 
 #: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
@@ -37,6 +38,9 @@ _LONG = re.compile(r"[\w+/]{9,}=*")
 
 #: Returns the headers of the signature for a request.
 _Sign: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
+
+#: Returns other values for some headers of a genuine signature.
+_Change: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class Forgery(Fault):
         self._forged = forged
         self._content = content
         self._mark = Mark(self._kind, f"{self._text}, {what}", line)
-        self._got_through = False
+        self.got_through = False
 
     def _decide(self, attempt: Attempt) -> Decision:
         forged, meaning = self._forged, Meaning(wanted=True, uncounted=True)
@@ -98,10 +102,10 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
     return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
-def forgeries(  # noqa: PLR0915 - one forgery after the other
-    request: WebhookRequest, another: Event | None
-) -> dict[str, Forged | str]:
+def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | str]:
     """Return how each forgery of a request is made, or why it is impossible here.
+
+    A right app refuses each one but the genuine request.
 
     Args:
         request: A genuine request, with a new event id.
@@ -110,138 +114,193 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
     Returns:
         Forgeries by their names. The reason is empty if the signer itself shows it.
     """
-    signer = cast("Signer", request.endpoint.signer)
-    scheme, headers = Scheme(signer, request, another), sign(signer, request)
-    signing, clocks, random = scheme.signing, scheme.clocks, scheme.random
+    forger = _Forger(request, another)
+    scheme = forger.scheme
+    table: dict[str, Forged | str | None] = {
+        GENUINE: Forged(forger.sign),
+        # Something is missing.
+        UNSIGNED: forger.without(*scheme.signing),
+        **forger.without_each(),
+        "with empty headers": forger.replacing(forger.emptied),
+        "with malformed headers": forger.malformed(),
+        # It has another form; the right signature is no part of it.
+        "with a bare signature": forger.bare(),
+        "with another scheme's prefix": forger.replacing(scheme.renamed, may_break=True),
+        WRONG: forger.replacing(scheme.wrong, may_break=True),
+        # It is right, but for another secret, body or event, or in part.
+        "signed with another secret": forger.with_another_secret(),
+        "changed after it was signed": forger.changed_later(),
+        "with its signature cut off": forger.cut_off(),
+        "with another event's signature": forger.for_another_event(),
+        # It is right, but for another time.
+        "signed a day ago": forger.a_day_ago(),
+        **forger.a_day_ago_under_new_clocks(),
+        "signed a day ahead": forger.a_day_ahead(),
+    }
+    return {what: how for what, how in table.items() if how is not None}
 
-    def signed(request: WebhookRequest, **changes: Any) -> Signature:
-        return sign(signer, replace(request, **changes))
 
-    def without(*names: str) -> Forged:
+class _Forger:
+    """Knows how to make each forgery of a request.
+
+    What makes a forgery returns why it is impossible here, or None if it would be another one.
+    """
+
+    def __init__(self, request: WebhookRequest, another: Event | None) -> None:
+        self._request = request
+        self._another = another
+        self._signer = cast("Signer", request.endpoint.signer)
+        self.scheme: Scheme = scheme_of(self._signer, request, another)
+        self._headers = self.sign(request)
+
+    def sign(self, request: WebhookRequest, **changes: Any) -> Signature:
+        """Return the genuine signature of a request, or of a changed one."""
+        return sign(self._signer, replace(request, **changes))
+
+    def replacing(self, change: _Change, *, may_break: bool = False) -> Forged:
+        """Replace some headers of a genuine signature."""
+
         def forge(request: WebhookRequest) -> Signature:
-            found = signed(request)
+            found = self.sign(request)
+            return found.forged({**found, **change(found)})
+
+        return Forged(forge, may_break=may_break)
+
+    # -- something is missing ----------------------------------------------------------------------
+
+    def without(self, *names: str) -> Forged:
+        def forge(request: WebhookRequest) -> Signature:
+            found = self.sign(request)
             return found.forged({k: v for k, v in found.items() if k not in names})
 
         return Forged(forge)
 
-    def without_one(name: str) -> Forged:
-        others = tuple(scheme.substitutes.get(name, ()))
+    def without_each(self) -> dict[str, Forged]:
+        names = self.scheme.signing
+        return {WITHOUT + name: self._without_one(name) for name in names if len(names) > 1}
 
-        def spoilt(request: WebhookRequest) -> Signature:
-            found = signed(request)
-            wrong = scheme.wrong(found)
-            rest = {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
-            return found.forged(rest)
+    def _without_one(self, name: str) -> Forged:
+        scheme, forged = self.scheme, self.without(name)
+        if others := scheme.substitutes(name):
 
-        return replace(without(name), substitutes=others, without_them=spoilt if others else None)
+            def spoilt(request: WebhookRequest) -> Signature:
+                found = self.sign(request)
+                wrong = scheme.wrong(found)
+                rest = {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
+                return found.forged(rest)
 
-    def replaced(
-        change: Callable[[dict[str, str]], dict[str, str]], *, may_break: bool = False
-    ) -> Forged:
-        # Changes some headers of a genuine request.
+            forged = replace(forged, substitutes=(*others,), without_them=spoilt)
+        # An app may read the time or the id somewhere else, such as beside the signature.
+        return self._assuming([name], forged, is_sure=name in scheme.signatures)
+
+    def emptied(self, _: object) -> dict[str, str]:
+        return dict.fromkeys(self.scheme.signing, "")
+
+    def malformed(self) -> Forged | str:
+        def change(headers: Mapping[str, str]) -> dict[str, str]:
+            return {name: _LONG.sub(_malformed, headers[name]) for name in self.scheme.signing}
+
+        is_another = {**self._headers, **change(self._headers)} != self._headers
+        return self.replacing(change) if is_another else ""
+
+    # -- the signature has another form ------------------------------------------------------------
+
+    def bare(self) -> Forged | None:
+        # If nothing surrounds a signature, a wrong one is bare already.
+        is_possible = self.scheme.bare(self._headers)
+        return self.replacing(self.scheme.bare, may_break=True) if is_possible else None
+
+    # -- it is right, but for something else or in part --------------------------------------------
+
+    def with_another_secret(self) -> Forged | str:
+        is_ours = guessed(self._signer, self._request) is not None
+        return Forged(lambda request: guessed(self._signer, request) or {}) if is_ours else ""
+
+    def changed_later(self) -> Forged | str:
+        scheme = self.scheme
+        if not scheme.signs_body:
+            return scheme.uncovered
+
         def forge(request: WebhookRequest) -> Signature:
-            found = signed(request)
-            return found.forged(found | change(found))
+            posted = self.sign(request, body=scheme.changed(request.body))
+            return scheme.moved(self.sign(request), posted)
 
-        return Forged(forge, may_break=may_break)
+        return self._assuming(scheme.random, Forged(forge, scheme.changed))
 
-    def emptied(_: object) -> dict[str, str]:
-        return dict.fromkeys(signing, "")
+    def cut_off(self) -> Forged | str:
+        scheme = self.scheme
+        if not (cut := scheme.cut(self._headers)):
+            return ""
+        return self._assuming([*cut], self.replacing(scheme.cut, may_break=not scheme.is_certain))
 
-    def malformed(headers: dict[str, str]) -> dict[str, str]:
-        return {name: _LONG.sub(_malformed, headers[name]) for name in signing}
+    def for_another_event(self) -> Forged | str:
+        scheme, others = self.scheme, [*self._as_others(self._request)]
+        number = next(
+            (n for n, other in enumerate(others) if scheme.has_another_for(**other)), None
+        )
+        if scheme.uncovered or number is None:
+            return scheme.uncovered
 
-    def shifted(seconds: int, *fresh: str) -> Forged:
         def forge(request: WebhookRequest) -> Signature:
-            now = signed(request)
-            then = signed(request, timestamp=request.timestamp + seconds)
-            return then.forged(then | {name: now[name] for name in fresh})
+            other = [*self._as_others(request)][number]
+            return scheme.moved(self.sign(request, **other), self.sign(request))
 
-        return assuming(clocks if scheme.is_dated_apart else random, Forged(forge))
+        return self._assuming(scheme.random, Forged(forge))
 
-    def changed(request: WebhookRequest) -> Signature:
-        on = signed(request, body=scheme.changed(request.body))
-        return scheme.moved(signed(request), on)
+    def _as_others(self, request: WebhookRequest) -> Iterator[dict[str, Any]]:
+        # What to change in a request for it to be another event of the fake, the same one under its
+        # own id or, because a body may have no id, the same one with a change.
+        own, another = request.event, self._another
+        if another is not None:
+            yield {"event": another, "body": another._posted(another.body), "_id": another.id}
+        yield {"body": own._posted(own.body), "_id": own.id}
+        if self.scheme.signs_body:
+            yield {"body": self.scheme.changed(request.body)}
 
-    def another_secret(request: WebhookRequest) -> dict[str, str]:
-        return guessed(signer, request) or {}
+    def a_day_ago(self) -> Forged | str:
+        is_unexpired = any(at > self._request.timestamp + DAY for at in self.scheme.moments)
+        return _UNEXPIRED if is_unexpired else self._shifted(-DAY)
 
-    def assuming(names: Sequence[str], forged: Forged, *, is_sure: bool = True) -> Forged:
-        def other_values(request: WebhookRequest) -> Signature:
-            found, id_ = signed(request), other_id(request.id)
-            old = signed(request, timestamp=request.timestamp - DAY, _id=id_)
-            others = old | scheme.wrong(found)
-            return found.forged(found | {name: others[name] for name in names})
+    def a_day_ago_under_new_clocks(self) -> dict[str, Forged | str]:
+        clocks = self.scheme.clocks if self.scheme.is_dated else []
+        return {
+            f"signed a day ago under a new {name}": self._shifted(-DAY, name) for name in clocks
+        }
 
-        is_certain = is_sure and scheme.is_certain and not {*names} <= {*scheme.alternatives}
-        if is_certain or not names:
+    def a_day_ahead(self) -> Forged | str:
+        moments = self.scheme.moments
+        is_undated = moments and min(moments) > self._request.timestamp
+        return _UNDATED if is_undated else self._shifted(DAY)
+
+    def _shifted(self, seconds: int, *fresh: str) -> Forged | str:
+        scheme = self.scheme
+        if not scheme.is_dated:
+            return ""
+
+        def forge(request: WebhookRequest) -> Signature:
+            now = self.sign(request)
+            then = self.sign(request, timestamp=request.timestamp + seconds)
+            return then.forged({**then, **{name: now[name] for name in fresh}})
+
+        names = scheme.clocks if scheme.is_dated_apart else scheme.random
+        return self._assuming(names, Forged(forge))
+
+    # -- what is assumed ---------------------------------------------------------------------------
+
+    def _assuming(self, names: Sequence[str], forged: Forged, *, is_sure: bool = True) -> Forged:
+        # Add a control if it is assumed that these headers belong to the signature.
+        scheme = self.scheme
+        is_one_of_several = {*names} <= {*scheme.alternatives}
+        if not names or (is_sure and scheme.is_certain and not is_one_of_several):
             return forged
+
+        def other_values(request: WebhookRequest) -> Signature:
+            found, id_ = self.sign(request), other_id(request.id)
+            old = self.sign(request, timestamp=request.timestamp - DAY, _id=id_)
+            others = {**old, **scheme.wrong(found)}
+            return found.forged({**found, **{name: others[name] for name in names}})
+
         return replace(forged, control=other_values, assumed=(*names,))
-
-    cut, of_another = scheme.cut(headers), _signed_for_another(signer, scheme, request, another)
-    found: dict[str, Forged | str] = {GENUINE: Forged(signed), UNSIGNED: without(*signing)}
-    if len(signing) > 1:
-        for name in signing:
-            # An app may read the time or the id somewhere else, such as beside the signature.
-            is_signature = name in scheme.signatures
-            found[f"{WITHOUT}{name}"] = assuming([name], without_one(name), is_sure=is_signature)
-    found["with empty headers"] = replaced(emptied)
-    is_long = headers | malformed(headers) != headers
-    found["with malformed headers"] = replaced(malformed) if is_long else ""
-    if scheme.bare(headers):  # otherwise, a wrong signature is bare already
-        found["with a bare signature"] = replaced(scheme.bare, may_break=True)
-    found["with another scheme's prefix"] = replaced(scheme.renamed, may_break=True)
-    found[WRONG] = replaced(scheme.wrong, may_break=True)
-    is_ours = guessed(signer, request) is not None
-    found["signed with another secret"] = Forged(another_secret) if is_ours else ""
-    found["changed after it was signed"] = (
-        assuming(random, Forged(changed, scheme.changed)) if scheme.signs_body else scheme.uncovered
-    )
-    shorter = replaced(scheme.cut, may_break=not scheme.is_certain)
-    found["with its signature cut off"] = assuming([*cut], shorter) if cut else ""
-    found["with another event's signature"] = (
-        assuming(random, Forged(of_another)) if of_another else scheme.uncovered
-    )
-    is_dated, moments = scheme.is_dated, scheme.moments
-    is_unexpired = any(moment > request.timestamp + DAY for moment in moments)
-    found["signed a day ago"] = _UNEXPIRED if is_unexpired else shifted(-DAY) if is_dated else ""
-    if is_dated:
-        for name in clocks:
-            found[f"signed a day ago under a new {name}"] = shifted(-DAY, name)
-    is_undated = moments and min(moments) > request.timestamp
-    found["signed a day ahead"] = _UNDATED if is_undated else shifted(DAY) if is_dated else ""
-    return found
-
-
-def _signed_for_another(
-    signer: Signer, scheme: Scheme, request: WebhookRequest, another: Event | None
-) -> _Sign | None:
-    """Return what signs as for another event; None if no other event has another signature.
-
-    That is another event of the fake, the same one under its own id or, if a body has no id, the
-    same one with a change.
-    """
-
-    def as_another(_: WebhookRequest) -> dict[str, Any]:
-        other = cast("Event", another)
-        return {"event": other, "body": other._posted(other.body), "_id": other.id}
-
-    def as_its_own(request: WebhookRequest) -> dict[str, Any]:
-        event = request.event
-        return {"body": event._posted(event.body), "_id": event.id}
-
-    def as_changed(request: WebhookRequest) -> dict[str, Any]:
-        return {"body": scheme.changed(request.body)}
-
-    if scheme.uncovered:
-        return None
-    ways = [*[as_another] * (another is not None), as_its_own, *[as_changed] * scheme.signs_body]
-    for changes in ways:
-        if scheme.has_another_for(**changes(request)):
-            return lambda request: scheme.moved(
-                sign(signer, replace(request, **changes(request))), sign(signer, request)
-            )
-    return None
 
 
 def _malformed(value: re.Match[str]) -> str:

@@ -81,12 +81,10 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
     returned, signature = f"what the signer {cited(signer)} returned", Signature()
     if isinstance(headers, tuple) and len(headers) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
         headers, body = cast("tuple[Any, object]", headers)
-        signature.unsigned, signature.body = request.body, body_of(body, returned)
-        usual, signed = fields_of(request.body), fields_of(signature.body)
-        signature |= {name: str(signed[name]) for name in signed if signed[name] != usual.get(name)}
+        signature = _inside(body_of(body, returned), request)
         if not signature:
             raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
-    elif isinstance(headers, Signature):
+    elif isinstance(headers, Signature):  # of a forgery
         signature.source = headers.source
         if headers.unsigned == request.body:
             signature.unsigned, signature.body = headers.unsigned, headers.body
@@ -99,22 +97,36 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
     return signature
 
 
+def _inside(body: bytes, request: WebhookRequest) -> Signature:
+    # The signature inside a body that a signer has made: the fields that it has added or changed.
+    before, after = fields_of(request.body), fields_of(body)
+    signature = Signature(
+        {name: str(value) for name, value in after.items() if value != before.get(name)}
+    )
+    signature.unsigned, signature.body = request.body, body
+    return signature
+
+
 def forged_body(signer: Signer, request: WebhookRequest, forged: Signature) -> bytes:
-    """Return a request's body with other fields of its signature; fields not given are left out."""
+    """Return the body that a signer makes, with a forged signature inside it.
+
+    Fields of the genuine signature that the forged one doesn't have are left out.
+    """
     genuine = forged.source or sign(signer, request)
     if forged.fields == genuine.fields:
         return genuine.body  # the headers may sign its very bytes
 
-    def change(name: str, value: Any) -> Any:
-        if name not in genuine:
+    def forge(name: str, value: Any) -> Any:
+        if name not in genuine or forged.get(name) == genuine[name]:
             return value
-        new = forged.get(name, GONE)
-        if new == genuine[name]:
-            return value  # of the same type, so that the text around it stays the same
-        is_number = isinstance(value, int) and isinstance(new, str) and new.isdecimal()
-        return int(cast("str", new)) if is_number else new
+        return _of_the_type(value, forged[name]) if name in forged else GONE
 
-    return rewritten(genuine.body, change)
+    return rewritten(genuine.body, forge)
+
+
+def _of_the_type(value: Any, text: str) -> int | str:
+    # A number stays a number, so that the app can still parse the body.
+    return int(text) if isinstance(value, int) and text.isdecimal() else text
 
 
 def is_field(name: str) -> bool:

@@ -24,6 +24,7 @@ from .portal import Portal
 from .responses import OutgoingRequest, Response
 from .targets import Target
 from .url import checked_client, checked_path
+from .wrapped_apps import Way, apps_inside
 
 #: The beginning of errors that an app raises because its lifespan has not run.
 _WITHOUT_STATE = ("'State' object has no attribute", "'state'")
@@ -78,12 +79,16 @@ class AsgiTarget(Target):
     def replace(self, app: AsgiApp) -> None:
         """Call another app, whose lifespan has to be running if that of the stopped app is.
 
+        Each may be inside a wrapper, but is only compared if it is at the same place.
+
         Raises:
             ChatFakeError: It is not: the app would fail for what its start-up should have made.
         """
-        started = self._portal.app_states
-        if id(self._app) in started and id(app) not in started:
-            raise ChatFakeError(_NOT_STARTED)
+        before, after = self._started(self._app), self._started(app)
+        if before is not None and after is None:
+            way, old = before
+            if type(dict(apps_inside(app)).get(way)) is type(old):
+                raise ChatFakeError(_NOT_STARTED)
         super().replace(app)
 
     def clone(self) -> AsgiTarget:
@@ -106,7 +111,8 @@ class AsgiTarget(Target):
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
         length = (b"content-length", b"%d" % len(request.body))
         scope["headers"] = [*_encode(tuple(request.headers.items())), length]
-        state = self._portal.app_states.get(id(self._app))
+        started = self._started(self._app)
+        state = None if started is None else self._portal.app_states[id(started[1])]
         if state is not None:  # its lifespan is running; each request gets a shallow copy
             scope["state"] = state.copy()
         exchange = self._exchange = _Exchange(request.body)
@@ -124,6 +130,13 @@ class AsgiTarget(Target):
             exchange.disconnect()
             self._exchange = None
         return exchange.response()
+
+    def _started(self, app: AsgiApp) -> tuple[Way, Any] | None:
+        # The app whose lifespan is running: this one, or one inside it.
+        states = self._portal.app_states
+        if not states:
+            return None
+        return next(((way, each) for way, each in apps_inside(app) if id(each) in states), None)
 
     def response_so_far(self) -> Response | None:
         """Return the response if it is complete, even if background work is still running."""

@@ -54,7 +54,10 @@ def has_broken_transaction() -> bool:
 def open_connections() -> list[Any]:
     """Return this thread's database connections."""
     db = sys.modules.get("django.db")
-    return [] if db is None else list(db.connections.all(initialized_only=True))
+    # Other packages, such as sentry-sdk, import Django if it is installed, without any settings.
+    if db is None or not sys.modules["django.conf"].settings.configured:
+        return []
+    return list(db.connections.all(initialized_only=True))
 
 
 def has_waiting_callbacks() -> bool:

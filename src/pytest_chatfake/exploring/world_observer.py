@@ -1,4 +1,4 @@
-"""Records the log of a world while it runs."""
+"""Observes a world while it runs: its attempts, and what the app did in them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..webhooks.events import Event
 from .baseline import Comparison
 from .late_threads import Work, note_late, running, running_late
 from .memories import MemoryWatch
+from .point_watch import PointWatch
 
 
 class Barrier(NamedTuple):
@@ -46,8 +47,8 @@ class Ended(NamedTuple):
 Log: TypeAlias = list[Ended | Barrier]
 
 
-class Recorder:
-    """An :class:`.Observer` of a world's fake that keeps its log.
+class WorldObserver:
+    """The :class:`.Observer` of a world's fake, which keeps a log of its attempts and barriers.
 
     Args:
         inside: The fake.
@@ -58,7 +59,7 @@ class Recorder:
         by_hand: As in :class:`.World`.
 
     Attributes:
-        comparison, attend, by_hand: As given.
+        inside, comparison, attend, by_hand: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
@@ -80,7 +81,7 @@ class Recorder:
         *,
         by_hand: bool,
     ) -> None:
-        self._inside = inside
+        self.inside = inside
         self._memories = memories
         self.comparison = comparison
         self._note = note
@@ -96,6 +97,20 @@ class Recorder:
         self.late_threads: list[Work] = []
         self.earlier_threads: list[Work] = running_late()
         self._threads_before: dict[Attempt, list[Work]] = {}
+
+    @property
+    def endings(self) -> list[Ended]:
+        """The attempts that have ended."""
+        return [entry for entry in self.log if isinstance(entry, Ended)]
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return [entry.attempt for entry in self.endings]
+
+    @property
+    def watches(self) -> list[PointWatch]:
+        """What watched the attempts at apps in this process, or crashed them."""
+        return [*filter(None, map(watch_of, self.attempts))]
 
     @property
     def expects_events(self) -> bool:
@@ -114,16 +129,14 @@ class Recorder:
         """
         found: dict[str, str] = {}
         has_injected = False
-        for entry in self.log:
-            if isinstance(entry, Ended):
-                error = logged_error(entry.attempt)
-                attendant = post_of(entry.attempt).attendant
-                if attendant and attendant.effect:
-                    has_injected = True
-                elif error and entry.response.is_success:
-                    found.setdefault(error, name_of(entry.attempt.event))
+        for entry in self.endings:
+            error, watch = logged_error(entry.attempt), watch_of(entry.attempt)
+            if watch and watch.effect:
+                has_injected = True
+            elif error and entry.response.is_success:
+                found.setdefault(error, name_of(entry.attempt.event))
         if not has_injected:
-            for error in map(shown_error, self._inside.background_errors):
+            for error in map(shown_error, self.inside.background_errors):
                 found.setdefault(error, "")
         return found
 
@@ -131,7 +144,7 @@ class Recorder:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
         self.times[attempt] = monotonic_ns(), None
-        self._calls_before[attempt] = len(self._inside.calls)
+        self._calls_before[attempt] = len(self.inside.calls)
         self._threads_before[attempt] = running()
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
@@ -145,7 +158,7 @@ class Recorder:
         if (before := self._threads_before.pop(attempt, None)) is not None:
             self.late_threads += note_late(before)
         # A handler has its response before it returns; a thread that it has started may not.
-        calls = self._inside.calls[self._calls_before.get(attempt, 0) :]
+        calls = self.inside.calls[self._calls_before.get(attempt, 0) :]
         self.called |= {call for call in calls if call.status is not None}
         now = monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
@@ -174,13 +187,14 @@ class Recorder:
         await self.comparison.compare(snapshot)
 
 
-def recorder_of(inside: Inside) -> Recorder:
-    """Return the recorder of a world's fake."""
+def watch_of(attempt: Attempt) -> PointWatch | None:
+    """Return what watched an attempt or crashed its app; None: nothing did."""
+    attendant = post_of(attempt).attendant
+    return attendant if isinstance(attendant, PointWatch) else None
+
+
+def observer_of(inside: Inside) -> WorldObserver:
+    """Return the observer of a world's fake."""
     observer = inside.observer
-    assert isinstance(observer, Recorder)
+    assert isinstance(observer, WorldObserver)
     return observer
-
-
-def comparison_of(inside: Inside) -> Comparison:
-    """Return what compares the snapshots of a world."""
-    return recorder_of(inside).comparison
