@@ -94,6 +94,23 @@ class TestReleasesInUtc(TestReleasesInLocalTime):
     ahead = timedelta(0)
 
 
+class TestGivesUpAfterAWeek(TestReleasesInLocalTime):
+    """Has a time-out of its own, after which it counts nothing as held."""
+
+    bug = False
+    ahead = timedelta(days=23)
+
+
+class TestCountsWhatIsReserved(TestReleases):
+    """Counts as spent what is reserved, until it is released."""
+
+    def snapshot(self) -> object:
+        return {"spent": super().snapshot()["held"]}  # type: ignore[index]
+
+    def expected(self, chat_fake: ChatFake) -> object:
+        return {"spent": Decimal(0)}
+
+
 class TestChargesDevices(Judged):
     """Adds up the prices of all deliveries, though a second device costs nothing (§1)."""
 

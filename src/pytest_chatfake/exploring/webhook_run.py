@@ -274,6 +274,14 @@ class WebhookRun(Run[ReadyMade]):
         await scene.perform(scene.fake.clock.advance(by))
         await self._await_method("forget()", self._forget())
 
+    async def is_right(self, scene: Scene) -> bool:
+        """Return whether the snapshot is what ``expected()`` returns."""
+        try:
+            await self.judge(scene)
+        except AssertionError:
+            return False
+        return True
+
     async def judge(self, scene: Scene, cause: str = _AS_WRITTEN) -> None:
         """Compare the snapshot with what ``expected()`` returns."""
         comparison = scene.comparison
