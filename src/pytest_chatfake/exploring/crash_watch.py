@@ -42,7 +42,9 @@ class CrashWatch(PointWatch):
         swallower: The library that swallowed the crash; None: none did.
     """
 
-    stopped: ConnectionResetError | None  # or type checkers think that it is never None
+    # Assigned here, and type checkers would infer narrower types.
+    effect: str
+    stopped: ConnectionResetError | None
 
     def __init__(self, point: CrashPoint, functions: Mapping[FunctionType, str]) -> None:
         super().__init__(functions, point)

@@ -21,6 +21,8 @@ class ErrorWatch(PointWatch):
         raises: The error's class.
     """
 
+    effect: str
+
     def __init__(
         self,
         point: CrashPoint,

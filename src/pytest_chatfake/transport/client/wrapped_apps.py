@@ -30,11 +30,11 @@ def apps_inside(app: Any) -> Iterator[tuple[Way, Any]]:
                 waiting.append(((*way, name), inner))
 
 
-def _can_be_seen(app: Any) -> bool:
+def _can_be_seen(app: object) -> bool:
     # A class is no wrapper, and a proxy, as of Celery or Flask, would load what it stands for.
-    kind: type[Any] = type(app)
-    is_proxy = any("__class__" in vars(cls) for cls in kind.__mro__[:-1])
-    return not is_proxy and not issubclass(kind, type)
+    mro = inspect.getmro(type(app))
+    is_proxy = any("__class__" in vars(cls) for cls in mro[:-1])
+    return not is_proxy and type not in mro
 
 
 def _parts(app: Any) -> Iterator[tuple[str, Any]]:
