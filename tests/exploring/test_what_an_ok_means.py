@@ -144,6 +144,14 @@ def test_only_steps_of_a_message_at_one_endpoint_count(order, expected):
     assert is_another_order(WorldLog([*events.values()]), WorldLog(world)) is expected
 
 
+@pytest.mark.parametrize(("numbers", "expected"), [([1, 2], False), ([2, 1], True)])
+def test_events_that_are_not_as_written_count_in_their_own_order(numbers, expected):
+    written = [arrival(1, 0, 1, "sent"), arrival(2, 0, 1, "delivered")]
+    others = [each._replace(item=each.item + 2) for each in written]
+    world = [others[number - 1] for number in numbers]
+    assert is_another_order(WorldLog(written), WorldLog(world)) is expected
+
+
 def test_events_at_different_endpoints_have_no_order():
     events = [arrival(1, 0, 1, "sent"), arrival(2, 1, 2, "sent")]
     assert not is_another_order(WorldLog(events), WorldLog(events[::-1]))
