@@ -43,7 +43,8 @@ def pytest_chatfake_attempt(attempt: Attempt) -> AbstractContextManager[object] 
     of concurrent attempts overlap.
 
     The block may read the attempt but not change it; after the ``yield``, the attempt says how it
-    ended. The block must not raise, wait for another attempt, or call verbs of the fake.
+    ended. The block must not wait for another attempt, or call verbs of the fake. If it raises, so
+    does the test's call.
 
     Args:
         attempt: The attempt as in ``chat_fake.webhooks.attempts``.

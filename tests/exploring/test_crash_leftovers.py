@@ -7,13 +7,17 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .test_crashes import crashed
+from pytest_chatfake import ChatFakeError
+
+from ..unit.fakes import frozen_fake
+from .test_crashes import crashed, place
 
 #: What has happened to a block.
 done = []
@@ -109,6 +113,112 @@ def test_an_exit_that_fails_or_swallows_errors_hides_no_crash(leaves_with, crash
     )
 
     assert crashed(in_block, **crash)[0].startswith("crashed ")
+
+
+# Clean-up that fails
+
+
+def fails_to_clean_up(request):
+    done.append("began")
+    try:
+        point()
+        done.append("ended")
+    finally:
+        if done[-1] != "ended":
+            fail()
+
+
+async def fails_to_clean_up_on_a_loop(request):
+    done.append("began")
+    try:
+        await asyncio.sleep(0)  # awaits
+        done.append("ended")
+    finally:
+        if done[-1] != "ended":
+            fail()
+
+
+def served(request):
+    """Respond to an error, as a framework does."""
+    try:
+        return fails_to_clean_up(request)
+    except OSError:
+        return failed()
+
+
+async def served_on_a_loop(request):
+    try:
+        return await fails_to_clean_up_on_a_loop(request)
+    except OSError:
+        return failed()
+
+
+def failed():
+    return 500
+
+
+@pytest.mark.parametrize(
+    ("app", "crash"),
+    [
+        (served, {"before": f"{__name__}.point"}),
+        (served_on_a_loop, {"line": place("awaits", __file__)}),
+    ],
+)
+def test_clean_up_that_fails_swallows_no_crash(app, crash):
+    first, second = crashed(app, **crash)
+
+    assert first.startswith("crashed ")
+    assert (second, done) == ("status 200", ["began", "began", "ended"])
+
+
+def test_an_error_that_is_handled_meanwhile_excuses_nobody():
+    def deaf(request):
+        try:
+            point()
+        except BaseException:
+            try:
+                fail()
+            except OSError:
+                failed()
+            return failed()
+        return 200
+
+    with pytest.raises(ChatFakeError, match="swallowed the crash"):
+        crashed(deaf, before=point)
+
+
+def test_the_transaction_of_zodb_is_aborted(monkeypatch):
+    manager = SimpleNamespace(abort=lambda: done.append("aborted"))
+    monkeypatch.setitem(sys.modules, "transaction", SimpleNamespace(manager=manager))
+
+    crashed(lambda _: point(), before=point)
+
+    assert done == ["aborted"]
+
+
+# What belongs to a task
+
+
+kept = ContextVar("kept", default="nothing")
+
+
+async def keeps_something_for_its_task(request):
+    done.append((kept.get(), asyncio.current_task() in done))
+    kept.set("a transaction")
+    done.append(asyncio.current_task())
+    await asyncio.sleep(0)  # in its task
+
+
+def test_what_a_library_keeps_for_a_task_ends_with_the_crash():
+    async def scenario():
+        with frozen_fake(mode="async") as fake:
+            fake.webhooks.connect(handler=keeps_something_for_its_task, raise_exceptions=False)
+            fake.webhooks.crash(line=place("in its task", __file__))
+            await fake.send_text()
+            await fake.settle()
+
+    asyncio.run(scenario())
+    assert done[::2] == [("nothing", False), ("nothing", False)]
 
 
 # Locks

@@ -206,8 +206,8 @@ def test_a_crash_point_that_only_a_thread_without_context_calls_is_named(app, ki
 
     assert not exploration.complete
     assert (
-        f"{save.__module__}.save was only called in a thread without the context of your handler: "
-        f"name a function that your handler calls itself, or submit "
+        f"{save.__module__}.save was only called in a task or thread without the context of your "
+        f"handler: name a function that your handler calls itself, or submit "
         f"contextvars.copy_context().run to a pool"
     ) in str(exploration)
 

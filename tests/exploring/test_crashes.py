@@ -21,6 +21,7 @@ from pytest_chatfake import ChatFakeError, explore
 from pytest_chatfake.exploring.crash_watch import CrashWatch
 from pytest_chatfake.exploring.garbage import old_objects
 from pytest_chatfake.exploring.point_watch import CrashPoint, _current
+from pytest_chatfake.exploring.swallowers import _library_of
 from pytest_chatfake.transport.client.cancellable import around
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import HandlerTarget
@@ -538,6 +539,10 @@ def test_a_library_that_swallows_a_crash_is_named_with_its_line(library):
     named = r"^the app crashed .*, but library catches BaseException itself \(library/guard.py:4\)"
     with pytest.raises(ChatFakeError, match=named):
         crashed(lambda _: library.call(commit), before=commit)
+
+
+def test_a_library_has_the_name_under_which_it_is_installed():
+    assert [_library_of("attr"), _library_of("threading")] == ["attrs", "threading"]
 
 
 def test_a_library_that_swallows_a_cancellation_is_named(library):

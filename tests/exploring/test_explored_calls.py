@@ -164,11 +164,9 @@ def owners(body):
         body(fake)
         inside = Inside(fake)
         fake.settle()
-        callers = observer_of(inside).callers
-        names = [
-            [*inside.attempts].index(callers[c]) if c in callers else None for c in inside.calls
-        ]
-        found.extend(names)
+        callers, numbers = observer_of(inside).callers, {None: None}
+        numbers |= {attempt: number for number, attempt in enumerate(inside.attempts)}
+        found.extend(numbers[callers.get(call)] for call in inside.calls)
 
     explore(world, depth=0)
     return found

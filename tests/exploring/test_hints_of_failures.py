@@ -1,10 +1,13 @@
 """What a failure of ready-made tests, or of an exploration, says beyond what differs."""
 
+import asyncio
 import re
 import textwrap
 
 import pytest
 from inline_snapshot import snapshot
+
+from pytest_chatfake import ChatFakeConfig, explore
 
 from .cards import cards
 
@@ -164,6 +167,28 @@ BACKGROUND = """
             chat_fake.webhooks.connect(asgi=app, path="/")
             return lambda: len({*seen})
 """
+
+
+def test_a_lock_that_outlives_a_crash_is_hinted_at():
+    def world(fake):
+        locked, rows = list[bool](), list[str]()
+
+        async def receive(request):
+            while locked:
+                await asyncio.sleep(0.01)
+            locked.append(True)
+            await asyncio.sleep(0)
+            rows.append(request.event.status)
+            locked.clear()
+
+        fake.webhooks.connect(handler=receive, raise_exceptions=False)
+        fake.send_text().deliver()
+        fake.settle()
+        assert rows == ["sent", "delivered"]
+
+    with pytest.raises(AssertionError) as raised:
+        explore(world, deviations=["crash"], config=ChatFakeConfig(timeout=0.2))
+    assert "limit the wait, as with blocking_timeout=" in "\n".join(raised.value.__notes__)
 
 
 def test_a_card_names_what_was_raised_in_the_background(run):

@@ -3,15 +3,17 @@
 import asyncio
 import gc
 import sqlite3
+import sys
 import threading
 from contextlib import closing, suppress
+from types import ModuleType
 
 import pytest
 import trio
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from pytest_chatfake import ChatFakeError
+from pytest_chatfake import ChatFakeError, explore
 
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from ..unit.fakes import frozen_fake
@@ -138,6 +140,40 @@ def test_threads_meet_before_a_database_call_in_c(threaded, nth, tmp_path):
     posted(threaded(work), before="sqlite3.Connection.execute", nth=nth)
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT count(*) FROM charges").fetchone() == (2,)
+
+
+REDIS = """
+class Redis:
+    def __init__(self):
+        self.data = set()
+    def execute_command(self, name, value):
+        if name == "SADD":
+            self.data.add((value, len(self.data)))
+        return value in dict(self.data)
+"""
+
+
+def test_an_exploration_lets_two_attempts_meet_before_commands_of_redis(monkeypatch):
+    client = ModuleType("redis.client")
+    monkeypatch.setitem(sys.modules, "redis.client", client)
+    exec(REDIS, vars(client))
+
+    def world(fake):
+        redis = client.Redis()
+
+        def work():
+            if not redis.execute_command("SISMEMBER", "evt_1"):
+                redis.execute_command("SADD", "evt_1")
+
+        fake.webhooks.connect(**wsgi(work), path="/")
+        fake.send_text()
+        fake.settle()
+        assert len(redis.data) == 1
+
+    with pytest.raises(
+        AssertionError, match=r"both attempts met before each Redis\.execute_command"
+    ):
+        explore(world, deviations=["duplicate_at_once"])
 
 
 @MODES

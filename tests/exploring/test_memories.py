@@ -4,6 +4,7 @@ The modules here stand in for libraries, with the same names of modules and clas
 """
 
 import asyncio
+import sched
 import sys
 import threading
 import time
@@ -11,12 +12,13 @@ from datetime import UTC, datetime
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 import time_machine
 from aiohttp.web_protocol import RequestHandler
 from inline_snapshot import snapshot
 
 from pytest_chatfake import explore
-from pytest_chatfake.exploring.memories import MemoryWatch
+from pytest_chatfake.exploring.memories import MemoryWatch, _asks_its_clock
 
 from .cards import card, cards
 
@@ -89,6 +91,23 @@ class _LRUCacheWrapper:
     async def __call__(self, key):
         return key
 """,
+    "ratelimit.decorators": """
+import time
+
+class RateLimitDecorator:
+    def __init__(self, period, clock=time.monotonic):
+        self.period, self.clock = period, clock
+        self.is_new()
+    def is_new(self):
+        return True
+""",
+    "token_bucket.storage": """
+class MemoryStorage:
+    def replenish(self, key, rate, capacity):
+        return True
+    def consume(self, key, num_tokens):
+        return True
+""",
     "botocore": "",
     "botocore.client": """
 class BaseClient:
@@ -137,6 +156,23 @@ async def later(seconds, callback=print):
     asyncio.get_running_loop().call_later(seconds, callback).cancel()
 
 
+def scheduled(seconds, **options):
+    sched.scheduler(**options).enter(seconds, 1, print)
+
+
+def filled(lib, capacity):
+    bucket = lib.storage.MemoryStorage()
+    bucket.replenish("id", 1, capacity)
+    bucket.consume("id", 1)
+
+
+def asked(*clauses):
+    engine, seen = sa.create_engine("sqlite://"), sa.table("seen", sa.column("at"))
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE seen (at TEXT)"))
+        connection.execute(sa.select(seen).where(*(clause(seen.c.at) for clause in clauses)))
+
+
 def dynamodb(lib, service="dynamodb"):
     model = SimpleNamespace(service_name=service)
     return lib.client.BaseClient(SimpleNamespace(service_model=model))
@@ -151,6 +187,10 @@ USES = {
     "async-lru": lambda lib: asyncio.run(lib.async_lru._LRUCacheWrapper(DAY)("id")),
     "a timer of the event loop": lambda _: asyncio.run(later(DAY)),
     "a threading.Timer": lambda _: threading.Timer(DAY, print),
+    "a sched.scheduler": lambda _: scheduled(DAY),
+    "ratelimit": lambda lib: lib.decorators.RateLimitDecorator(DAY),
+    "token-bucket": lambda lib: filled(lib, DAY),
+    "a database that compares with its own clock": lambda _: asked(lambda at: at < sa.func.now()),
     "DynamoDB": lambda lib: dynamodb(lib)._make_api_call(
         "PutItem", {"Item": {"id": "evt_1", "expires": {"N": str(int(time.time()) + DAY)}}}
     ),
@@ -170,6 +210,13 @@ FOLLOWS = {
     ),
     "fakeredis": lambda lib: send(lib.fakeredis.FakeConnection(), b"SET", b"id", b"EX", b"60"),
     "async-lru without a ttl": lambda lib: asyncio.run(lib.async_lru._LRUCacheWrapper(None)("id")),
+    "a scheduler with a wall clock": lambda _: scheduled(DAY, timefunc=time.time),
+    "a scheduler for a moment": lambda _: scheduled(60),
+    "a rate limit with a wall clock": lambda lib: lib.decorators.RateLimitDecorator(DAY, time.time),
+    "a short rate limit": lambda lib: lib.decorators.RateLimitDecorator(60),
+    "a small bucket": lambda lib: filled(lib, 60),
+    "a time from Python": lambda _: asked(lambda at: at < datetime.now(UTC).isoformat()),
+    "a time stamp of the database": lambda _: asked(),
     "a timeout": lambda _: asyncio.run(later(300)),
     "the keep-alive of aiohttp's server": lambda _: asyncio.run(
         later(3630, RequestHandler._process_keepalive)
@@ -182,6 +229,28 @@ FOLLOWS = {
     ),
     "a set": lambda _: {1}.add(2),
 }
+
+#: How SQL asks the database for its time, and where a time of Python's stands in its place.
+OWN_CLOCK = [
+    "DELETE FROM seen WHERE at < CURRENT_TIMESTAMP",
+    "DELETE FROM seen WHERE at < datetime('now', '-1 day')",
+    "select 1 from seen where id = %s and at > now() - interval '1 day'",
+    "SELECT 1 FROM seen WHERE at > unixepoch() - 86400",
+    "SELECT 1 FROM seen\nWHERE at > clock_timestamp()",
+    "SELECT 1 FROM seen WHERE at > STRFTIME('%Y-%m-%d', 'NOW')",
+]
+NO_CLOCK = [
+    "INSERT INTO seen (id, at) VALUES (?, CURRENT_TIMESTAMP)",
+    "UPDATE seen SET at = now() WHERE id = ?",
+    "SELECT 1 FROM seen WHERE is_known_now = ? AND knows_now(id)",
+    "SELECT 1 FROM seen WHERE to_timestamp(at) > ?",
+]
+
+
+@pytest.mark.parametrize("sql", OWN_CLOCK + NO_CLOCK)
+def test_sql_that_compares_with_the_database_s_clock_is_known(sql):
+    call = {"given": (None, sql, ("evt_1",))}
+    assert _asks_its_clock(call) == (sql in OWN_CLOCK)
 
 
 @pytest.mark.parametrize("name", USES)

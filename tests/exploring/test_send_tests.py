@@ -356,6 +356,39 @@ def test_what_shows_no_rejection_is_skipped_unless_it_is_judged(run):
     )
 
 
+STUCK = """
+    import asyncio
+
+    class TestSends(Direct):
+        async def connect(self, chat_fake):
+            self.is_stuck = False
+            self.snapshot = super().connect(chat_fake)
+            return self.take
+
+        async def take(self):
+            if self.is_stuck:
+                await asyncio.Event().wait()
+            return self.snapshot()
+
+        async def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                self.is_stuck = True
+                await asyncio.Event().wait()
+"""
+
+
+def test_a_send_that_never_returns_is_named(run, monkeypatch):
+    monkeypatch.setattr("pytest_chatfake.exploring.send_tests._TIMEOUT", 0.5)
+    monkeypatch.setattr("pytest_chatfake.exploring.patience.LIMIT", 5)
+    (found,) = first_lines(run(STUCK, "-k", "a_refused_send"))
+    assert found == (
+        "a_refused_send: the 1st POST /v2/messages was refused with 503; send() did not return "
+        "within 0.5 s of real time"
+    )
+
+
 def test_what_no_app_can_know_is_skipped(run):
     result = run("""
     class TestSends(Direct):
@@ -709,9 +742,42 @@ def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
         "two_at_once or a_crash",
     )
     assert failed(result) == {"TestSends": []}
-    assert "Direct.post was only called in a thread without the context of send() or work(): " in (
-        cards(result)
+    assert (
+        "Direct.post was only called in a task or thread without the context of send() or work(): "
+    ) in cards(result)
+
+
+def test_a_point_that_only_a_task_of_the_app_calls_accuses_nobody(run):
+    result = run(
+        """
+    import asyncio
+
+    class TestSends(Direct):
+        crash_points = [Direct.post]
+
+        async def connect(self, chat_fake):
+            snapshot, self.jobs = super().connect(chat_fake), asyncio.Queue()
+            worker = asyncio.create_task(self.post_all(chat_fake))
+            yield snapshot
+            worker.cancel()
+
+        async def post_all(self, chat_fake):
+            while True:
+                await self.jobs.get()
+                Direct.send(self, chat_fake)
+                self.jobs.task_done()
+
+        async def send(self, chat_fake):
+            self.jobs.put_nowait(1)
+            await self.jobs.join()
+    """,
+        "-k",
+        "two_at_once or a_crash",
     )
+    assert failed(result) == {"TestSends": []}
+    assert (
+        "Direct.post was only called in a task or thread without the context of send() or work(): "
+    ) in cards(result)
 
 
 WITH_A_TOKEN = """

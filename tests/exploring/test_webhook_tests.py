@@ -1082,6 +1082,25 @@ def test_an_app_that_takes_each_event_when_it_is_retried_is_right(run):
     assert result.ret == 0
 
 
+def test_one_test_reports_a_snapshot_that_raises(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestRaises(WebhookTests):
+        def connect(self, chat_fake):
+            rows = []
+            chat_fake.webhooks.connect(handler=rows.append)
+            return lambda: {0: 0, 1: 1, 2: 2}[len(rows)]
+    """
+    assert cards(run(code, "-k", "changes or another_order or forgeries")) == snapshot("""\
+TestRaises
+FAILED   snapshot_changes: KeyError: 6
+skipped  another_order: test_snapshot_changes fails
+skipped  forgeries
+           your endpoint has no signer: connect(signer=HmacSigner("secret"))\
+""")
+
+
 #: Snapshots that show nothing of what has happened; each test says so, or another one for it.
 EMPTY = (
     DEAD.replace("500", "200")

@@ -1,6 +1,8 @@
 """What a card says about an ``ok``: how much was tried, and what the app did wrong meanwhile."""
 
+import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 from inline_snapshot import snapshot
@@ -140,6 +142,14 @@ def test_only_steps_of_a_message_at_one_endpoint_count(order, expected):
     }
     world = [events[name] for name in order]
     assert is_another_order(WorldLog([*events.values()]), WorldLog(world)) is expected
+
+
+@pytest.mark.parametrize(("numbers", "expected"), [([1, 2], False), ([2, 1], True)])
+def test_events_that_are_not_as_written_count_in_their_own_order(numbers, expected):
+    written = [arrival(1, 0, 1, "sent"), arrival(2, 0, 1, "delivered")]
+    others = [each._replace(item=each.item + 2) for each in written]
+    world = [others[number - 1] for number in numbers]
+    assert is_another_order(WorldLog(written), WorldLog(world)) is expected
 
 
 def test_events_at_different_endpoints_have_no_order():
@@ -294,6 +304,67 @@ ok       all_events_are_taken
            6 events; the app accepted sent m1, but logged LookupError: no such
            message at test_it.py:43
 TestPrintsWithArguments
+ok       all_events_are_taken
+           6 events; the app accepted sent m1, but logged LookupError: no such
+           message at test_it.py:43
+""")
+
+
+REPORTERS = {
+    "sentry_sdk": "", "sentry_sdk.api": "def capture_exception(error=None, **scope): pass",
+    "rich.console": "class Console:\n    def print_exception(self, *, width=100): pass",
+    "rollbar": "def report_exc_info(exc_info=None): pass",
+}  # fmt: skip
+
+
+def test_an_error_that_is_reported_past_any_log_is_named(run, monkeypatch):
+    for name, source in REPORTERS.items():
+        module = ModuleType(name)
+        exec(source, vars(module))
+        monkeypatch.setitem(sys.modules, name, module)
+    code = """
+    import rollbar, sys
+    from rich.console import Console
+    from sentry_sdk.api import capture_exception
+
+    class Reports(Shop):
+        __test__ = False
+
+        def take(self, id, status):
+            super().take(id, status)
+            try:
+                raise LookupError("no such message")
+            except LookupError as error:
+                self.report(error)
+
+    class TestConsole(Reports):
+        __test__ = True
+
+        def report(self, error):
+            Console().print_exception()
+
+    class TestSentry(Reports):
+        __test__ = True
+
+        def report(self, error):
+            capture_exception(error, extra=1)
+
+    class TestRollbar(Reports):
+        __test__ = True
+
+        def report(self, error):
+            rollbar.report_exc_info(sys.exc_info())
+    """
+    assert cards(run(code, "all_events")) == snapshot("""\
+TestConsole
+ok       all_events_are_taken
+           6 events; the app accepted sent m1, but logged LookupError: no such
+           message at test_it.py:43
+TestRollbar
+ok       all_events_are_taken
+           6 events; the app accepted sent m1, but logged LookupError: no such
+           message at test_it.py:43
+TestSentry
 ok       all_events_are_taken
            6 events; the app accepted sent m1, but logged LookupError: no such
            message at test_it.py:43

@@ -97,6 +97,29 @@ def test_an_app_that_holds_a_lock_while_it_calls_gets_its_response(sends, respon
     assert late == [204]
 
 
+def test_an_error_of_an_app_that_held_a_lock_is_named_after_the_timeout():
+    lock = threading.Lock()
+
+    def app(*_):
+        with lock:
+            return 1 / 0
+
+    with ChatFake(timeout=0.2, strict=False) as fake:
+        fake.webhooks.connect(wsgi=app)
+        add_send_endpoint(fake, webhooks_first=True)
+        with lock:
+            call_send_endpoint(fake)
+        for thread in threading.enumerate():
+            if thread.name == "chatfake-first":
+                thread.join(SECONDS)
+        with pytest.raises(TimeoutError) as raised:
+            fake.settle()
+
+    assert [note.partition(",")[0] for note in raised.value.__notes__] == [
+        "as well: ZeroDivisionError: division by zero"
+    ]
+
+
 @BOTH
 def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
     async def main():

@@ -54,6 +54,51 @@ def test_a_conftest_looks_at_attempts_and_gives_another_response(pytester):
     pytester.runpytest().assert_outcomes(passed=3)
 
 
+def test_an_error_of_a_hook_around_attempts_is_raised_in_the_test(pytester):
+    pytester.makeconftest(
+        """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def broken(attempt):
+            if attempt.event.status == "sent":
+                raise LookupError("before")
+            yield
+            raise LookupError("after")
+
+        def pytest_chatfake_attempt(attempt):
+            return broken(attempt)
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def shop(environ, start_response):
+            start_response("200 OK", [])
+            return []
+
+        @pytest.mark.parametrize("target", [{"handler": lambda request: None}, {"wsgi": shop}])
+        def test_one_after_the_other(chat_fake, target):
+            chat_fake.webhooks.connect(**target)
+            with pytest.raises(LookupError, match="before") as raised:
+                chat_fake.send_text()
+            assert raised.value.__notes__[0].startswith("raised around")
+            with pytest.raises(LookupError, match="after"):
+                chat_fake.find_message().deliver()
+            assert [each.status_code for each in chat_fake.webhooks.attempts] == [None, 200]
+
+        def test_at_the_same_time(chat_fake):
+            chat_fake.webhooks.connect(wsgi=shop)
+            with pytest.raises(LookupError, match="before"):
+                with chat_fake.webhooks.concurrently():
+                    chat_fake.send_text().deliver()
+            assert [each.status_code for each in chat_fake.webhooks.attempts] == [None, 200]
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=3)
+
+
 def test_a_conftest_looks_at_what_goes_from_a_test_and_at_its_report(pytester):
     pytester.makeconftest(
         """

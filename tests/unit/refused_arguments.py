@@ -368,6 +368,7 @@ TOGETHER = {
     "HmacSigner": [
         (TypeError, "secret", {}),
         (TypeError, "secret", {"secret": "s", "secrets": ["t"]}),
+        (ValueError, "secrets", {"secrets": ["s", b"s"]}),
         (ValueError, "offset", {**BODY_ALONE, "offset": 1}),
         (ValueError, "rotation", {"secrets": ["s", "t"], "rotation": "cutover"}),
     ],

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import logging.config
+import queue
 import re
 import threading
 import traceback
@@ -452,6 +453,22 @@ def test_an_error_in_a_task_after_the_response_is_noted(play, app):
 def test_an_error_that_ends_a_thread_is_noted(fake):
     send_to(fake, app_with_a_thread)
     assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "in a thread")])
+
+
+def test_an_error_that_a_worker_logs_is_in_the_background(fake):
+    jobs = queue.Queue()
+
+    def work():
+        jobs.get(timeout=30)
+        log_an_error("only a warning", logging.WARNING)
+        log_an_error("of a job")
+
+    worker = threading.Thread(target=work)  # as of a scheduler, it was there before the event
+    worker.start()
+    send_to(fake, lambda request: jobs.put("job"))
+    worker.join(30)
+
+    assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "of a job")])
 
 
 def test_a_report_names_an_error_in_the_background_first(fake):

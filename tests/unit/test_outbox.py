@@ -80,7 +80,7 @@ def test_a_request_is_forgotten_once_its_attempt_has_ended(fake):
     fake.webhooks.connect(handler=lambda _: 204)
     fake.send_text().deliver()
 
-    requests = [each for each in gc.get_objects() if isinstance(each, WebhookRequest)]
+    requests = [each for each in gc.get_objects() if type(each) is WebhookRequest]
     assert [one for one in requests if one.event in fake.events] == []
 
 

@@ -48,6 +48,17 @@ def test_an_error_of_a_signer_is_not_said_to_be_of_the_app(fake):
     assert note.startswith("raised before print() got sent m1")
 
 
+def test_an_error_of_another_endpoint_is_named_and_one_of_a_duplicate_is_not(fake):
+    fake.webhooks.connect(handler=raising(LookupError("no such campaign")))
+    fake.webhooks.connect(handler=raising(ValueError("no such audit")))
+    fake.webhooks.duplicate(after=0)
+    with pytest.raises(LookupError) as caught:
+        fake.send_text()
+
+    (note,) = (note for note in caught.value.__notes__ if note.startswith("as well"))
+    assert note.startswith("as well: ValueError: no such audit, raised by ")
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("sync", StopIteration), ("async", RuntimeError)])
 def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(mode, expected):
     async def scenario(fake, do):

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 RANK = ("submitted", "sent", "delivered", "read", "failed")
 
 
-def call(fake: ChatFake, timeout: float) -> str:
+def call(fake: ChatFake, timeout: float, to: str = "+1") -> str:
     """Send a message by the API, and return its id."""
-    body = {"to": "+1", "type": "text", "text": {"body": "Hi"}}
+    body = {"to": to, "type": "text", "text": {"body": "Hi"}}
     headers = {**fake.headers, "Content-Type": "application/json"}
     request = Request(f"{fake.base_url}/v2/messages", json.dumps(body).encode(), headers)
     with urlopen(request, timeout=timeout) as response:
@@ -35,6 +35,7 @@ class Shop:
     """Knows the last status of each message that it sent."""
 
     timeout = 30.0
+    to = "+1"
 
     def __init__(self, fake: ChatFake, *, bug: bool) -> None:
         self.fake = fake
@@ -111,7 +112,14 @@ class IgnoresUnknown(Shop):
             self.store(id, status)
 
     def send(self) -> None:
-        self.store(call(self.fake, self.timeout), "sent")
+        self.store(call(self.fake, self.timeout, self.to), "sent")
+
+
+class ShowsNoIds(IgnoresUnknown):
+    """Its snapshot does not say which message is which."""
+
+    def snapshot(self) -> object:
+        return sorted(self.rows.values())
 
 
 class HoldsALock(Shop):
@@ -175,6 +183,36 @@ class TestIgnoresUnknown(OfAShop):
 
 class TestIgnoresNothing(TestIgnoresUnknown):
     bug = False
+
+
+class TestIgnoresUnknownOfTwo(TestIgnoresUnknown):
+    """Sends both before either is delivered, so that later events have other times."""
+
+    def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
+        self.shop.send()
+        self.shop.to = "+2"
+        yield
+        yield from super().scenario(chat_fake)
+
+
+class TestIgnoresNothingOfTwo(TestIgnoresUnknownOfTwo):
+    bug = False
+
+
+class TestSendsInAnotherOrder(TestIgnoresNothing):
+    """As two workers might, but for certain: as written in one order, then in the other."""
+
+    make = ShowsNoIds
+    worlds = 0
+
+    def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
+        type(self).worlds += 1
+        for to in ("+1", "+2") if self.worlds <= 4 else ("+2", "+1"):
+            self.shop.to = to
+            self.shop.send()
+        yield
+        yield chat_fake.find_message(to="+1").deliver()
+        yield chat_fake.find_message(to="+2").fail()
 
 
 class TestBooksATimeout(OfAShop):

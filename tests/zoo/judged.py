@@ -78,6 +78,39 @@ class TestReleases(TestNeverReleases):
     bug = False
 
 
+class TestReleasesInLocalTime(TestReleases):
+    """Compares UTC with the time of a zone that is an hour ahead, and so releases too early."""
+
+    bug = True
+    ahead = timedelta(hours=1)
+
+    def snapshot(self) -> object:
+        old = datetime.now(UTC) + self.ahead - timedelta(days=30)
+        return {"held": sum(price for price, since in self.rows.values() if since > old)}
+
+
+class TestReleasesInUtc(TestReleasesInLocalTime):
+    bug = False
+    ahead = timedelta(0)
+
+
+class TestGivesUpAfterAWeek(TestReleasesInLocalTime):
+    """Has a time-out of its own, after which it counts nothing as held."""
+
+    bug = False
+    ahead = timedelta(days=23)
+
+
+class TestCountsWhatIsReserved(TestReleases):
+    """Counts as spent what is reserved, until it is released."""
+
+    def snapshot(self) -> object:
+        return {"spent": super().snapshot()["held"]}  # type: ignore[index]
+
+    def expected(self, chat_fake: ChatFake) -> object:
+        return {"spent": Decimal(0)}
+
+
 class TestChargesDevices(Judged):
     """Adds up the prices of all deliveries, though a second device costs nothing (§1)."""
 

@@ -34,9 +34,10 @@ ok       a_crash
            4 worlds; worker threads weren't crashed (crash_verdicts.py:85)
 TestSavesOnlyInAPool
 skipped  a_crash
-           tests.zoo.crash_verdicts.save was only called in a thread without the
-           context of your handler: name a function that your handler calls
-           itself, or submit contextvars.copy_context().run to a pool
+           tests.zoo.crash_verdicts.save was only called in a task or thread
+           without the context of your handler: name a function that your
+           handler calls itself, or submit contextvars.copy_context().run to a
+           pool
 TestSwallowsTheCrash
 FAILED   a_crash
            the app crashed before save (crash_verdicts.py:44) while it handled

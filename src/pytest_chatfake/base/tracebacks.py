@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import dropwhile
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from .calling_line import Line, users_place
 from .errors import ChatFakeError
+from .escaping import one_line
 
 if TYPE_CHECKING:
     import pytest
+
+_E = TypeVar("_E", bound=BaseException)
 
 #: The note on an error that suggests that the app's lifespan should have run.
 NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
@@ -55,6 +58,18 @@ def text_of(error: BaseException) -> str:
         return str(error)
     except Exception:  # in the user's class
         return "(its text can't be shown)"
+
+
+def first_of(errors: Sequence[_E]) -> _E:
+    """Return the first of several errors, with notes about the others that say something else."""
+    for text in [*dict.fromkeys(map(_in_short, errors))][1:]:
+        errors[0].add_note(f"as well: {text}")
+    return errors[0]
+
+
+def _in_short(error: BaseException) -> str:
+    kind, notes = type(error).__name__, getattr(error, "__notes__", [])
+    return one_line(", ".join([f"{kind}: {text_of(error)}", *notes]))
 
 
 @contextmanager

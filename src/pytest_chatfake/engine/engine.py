@@ -53,6 +53,7 @@ from ..domain.schedule import Schedule
 from ..transport.client.loops import (
     LoopBridge,
     bridge_to_running_loop,
+    let_others_run,
     running_framework,
 )
 from ..transport.client.portal import Portal
@@ -67,7 +68,7 @@ from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
 from .executor import Executor, Verb
-from .performer import Pending, Performer
+from .performer import Pending, Performer, Sleep
 from .plan import Plan, PlannedStep
 from .process_time import ProcessTime
 from .settings import Mode, Settings
@@ -96,6 +97,7 @@ class Engine:
         self.settings = settings
         self.mode = settings.mode
         self.seed: str = settings.seed
+        self._portal = portal
         self.time: ProcessTime = ProcessTime()
         self.core: Core[FakeState] = Core(self.time.read)
         self._test_loop: LoopBridge | None = None
@@ -228,6 +230,29 @@ class Engine:
         """Move time, or plan to; ``target_of`` maps the present to the target, in nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
+    def sleep(self, target_of: Callable[[int], int]) -> Pending[None]:
+        """Move time for code of the app that sleeps, in the test's task or one of its own.
+
+        While another task performs, it may be waiting for the one that sleeps, so the sleep waits
+        for nothing. Nor does it in a thread of the app, which can't await it. In sync mode it can
+        be awaited as well, because the app may be async.
+        """
+        what = "sleep()"
+        step = self._moving(partial(self.due_runner.move_to, target_of, what, calling_line(3)))
+        self._refuse_use(what)
+        is_in_a_thread = self._test_loop is not None and running_framework() is None
+        if self.mode == "async" and (self.performer.is_performing or is_in_a_thread):
+            for _ in step():
+                pass  # whoever performs attempts the events
+        else:
+            self.step(what, step)
+        return Sleep(self.performer, self._slept)
+
+    async def _slept(self) -> None:
+        if self.mode == "async" and not self.performer.is_performing:
+            await self.performer.perform()
+        await let_others_run()
+
     def run_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
         """Move time, or plan to, until the predicate is true; at most ``length`` nanoseconds.
 
@@ -242,7 +267,10 @@ class Engine:
         return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
 
     def _move(self, step: Callable[[], Iterator[None]], what: str) -> Pending[None]:
-        return self.step(what, partial(self.drain.with_barriers, step, self.due_runner.is_due))
+        return self.step(what, self._moving(step))
+
+    def _moving(self, step: Callable[[], Iterator[None]]) -> Callable[[], Iterator[None]]:
+        return partial(self.drain.with_barriers, step, self.due_runner.is_due)
 
     def settle(self) -> Pending[None]:
         """Perform pending steps, run due work, attempt queued webhooks."""
@@ -320,7 +348,9 @@ class Engine:
     # Attempting
 
     def _attempt(self) -> None:
-        if self.mode == "sync" and not (self.core.scopes.open and self.core.is_inside()):
+        if self.mode != "sync" or (self.core.scopes.open and self.core.is_inside()):
+            return
+        if not self._portal.runs_here():  # or an app's own task calls, which the attempts wait for
             self.drain.flush()
 
     def attempt_now(self, *, apart: bool) -> None:
@@ -340,7 +370,7 @@ class Engine:
         if self.mode == "sync" and not apart:
             self.drain.attempt()
             return
-        # By then, the watchdog has ended each attempt that can be ended.
+        # By then, the watchdog has shut down each connection that takes too long.
         limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
         late = TimeoutError(
             f"the webhooks of an API call were not handled before its response, within {limit:g} "
@@ -349,7 +379,7 @@ class Engine:
         if self.mode == "sync":
             worker = Worker("chatfake-first", grace=0)
             try:
-                if not worker.finishes(self.drain.attempt, limit):
+                if not worker.finishes(partial(self._attempt_in_thread, self.state), limit):
                     raise late
             finally:
                 with suppress(RuntimeError):  # it goes on
@@ -360,6 +390,13 @@ class Engine:
             if ended == "cancelled":
                 raise late
             state.blocked = state.blocked or ended == "blocked"
+
+    def _attempt_in_thread(self, state: FakeState) -> None:
+        # Perhaps nobody waits for it any more.
+        try:
+            self.drain.attempt()
+        except Exception as error:
+            state.errors.append(error)
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""

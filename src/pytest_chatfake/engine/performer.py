@@ -164,3 +164,12 @@ class Pending(Generic[T]):
     def __await__(self) -> Generator[Any, Any, T]:
         self._performer.refuse_sync().unawaited.pop(self._run, None)
         return self._run().__await__()
+
+
+class Sleep(Pending[None]):
+    """The result of an app's sleep, which an async app may also await in sync mode."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._run().__await__()

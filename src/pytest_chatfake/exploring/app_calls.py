@@ -50,7 +50,7 @@ class AppCalls:
         works: As given.
         told: The error of the last ``send()``; None: its caller was not told of any.
         swallowed: The last error of ``work()``, which a scheduler only logs.
-        endless: The call that never stopped calling the API; empty: there was none.
+        endless: Which call did not end by itself, as a sentence; empty: all did.
         is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
         has_restarted: Whether the app was made anew.
@@ -126,8 +126,15 @@ class AppCalls:
         if self.endless:
             return
         for _ in range(self._times):
+            before = len(self._inside.attempts)
             await self._inside.performed(self._fake.webhooks.emit_event(name, body=b""))
             await self._inside.performed(self._fake.settle())
+            for attempt in self._inside.attempts[before:]:
+                if attempt.event.type in CALLS and isinstance(attempt.error, TimeoutError):
+                    self.endless = (
+                        f"{attempt.event.type} did not return within "
+                        f"{self._inside.settings.timeout:g} s of real time"
+                    )
         while self._errors:
             note_error(*self._errors.popitem())
 
@@ -154,7 +161,10 @@ class AppCalls:
             except Exception as raised:
                 error = self._errors[attempt] = raised
             except EndlessRetry as endless:
-                self.endless, self._errors[attempt] = name, endless
+                self._errors[attempt] = endless
+                self.endless = (
+                    f"{name} called the API more than {_MOST_CALLS} times, and would go on"
+                )
             self.key_reads += self._inside.key_reads - before
         finally:
             with self._lock:

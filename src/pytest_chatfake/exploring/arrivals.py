@@ -12,8 +12,12 @@ def is_another_order(written: WorldLog, world: WorldLog) -> bool:
 
     Most apps keep their state by message, so events of different messages only count if none has
     two statuses to mix up. Two deliveries of a message don't count, because they say the same.
+
+    If the app's own tasks or threads sent in another order than as written, the events are others,
+    and the order counts in which the service emitted them.
     """
     before = _arrivals(written)
+    known = {each.item for each in before}
     earlier = {
         (first.item, second.item)
         for first, second in combinations(before, 2)
@@ -23,6 +27,11 @@ def is_another_order(written: WorldLog, world: WorldLog) -> bool:
         (first, second)
         for first, second in combinations(_arrivals(world), 2)
         if (second.item, first.item) in earlier
+        or (
+            not {first.item, second.item} & known
+            and first.place == second.place
+            and first.number > second.number
+        )
     ]
     if any(_are_steps(first, second) for first, second in combinations(before, 2)):
         return any(_are_steps(first, second) for first, second in overtaken)

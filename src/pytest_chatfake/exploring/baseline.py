@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
@@ -15,6 +16,7 @@ from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
 from ..report.explanations import Explanations
 from ..transport.client.loops import has_other_tasks
+from ..webhooks.events import Event
 from .amounts import hint
 
 #: Real seconds between two snapshots of an app that may still be busy in the background.
@@ -29,8 +31,8 @@ HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service 
 #: From what something differs.
 Basis: TypeAlias = Literal["as written", "expected", "messages"]
 
-#: Whether attempts were accepted, by body and endpoint.
-_Made: TypeAlias = dict[tuple[bytes, int], bool]
+#: Whether attempts were accepted, by event and endpoint.
+_Made: TypeAlias = dict[tuple[Hashable, int], bool]
 
 #: No two snapshots in a row were equal.
 _RESTLESS: Final = object()
@@ -48,7 +50,7 @@ class Baseline:
         values: Its snapshots.
         last_step: The number of steps in its scenario.
         learns_steps: Whether the snapshots after each step are kept.
-        steps: By step: which attempts had been made, and the snapshot.
+        steps: By step: which attempts had been made, by body and by status, and the snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         messages: What was sent, each as often.
         quotes_ids: Whether these messages say ids, which can't be written as code.
@@ -60,7 +62,7 @@ class Baseline:
     values: list[Any] = field(default_factory=list[Any])
     last_step: int = 0
     learns_steps: bool = False
-    steps: dict[int, tuple[_Made, Any]] = field(default_factory=dict[int, Any])
+    steps: dict[int, tuple[_Made, _Made, Any]] = field(default_factory=dict[int, Any])
     is_restless: bool = False
     messages: Counter[tuple[str, str, str]] = field(default_factory=Counter[Any])
     quotes_ids: bool = False
@@ -99,6 +101,7 @@ class Comparison:
         self._inside = inside
         self._index = 0
         self._differing: tuple[BaseException | None, list[str]] = None, []
+        self._was_early = False  # a message was delivered before its step
 
     async def compare(self, snapshot: Snapshot) -> None:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
@@ -155,8 +158,9 @@ class Comparison:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.
 
         Snapshots can only be compared if the same attempts ended in the same way as in the first
-        world, or an event may still be on its way. They aren't compared if a message was delivered
-        before its step. If the app may be busy in the background, it gets time.
+        world, or an event may still be on its way. They aren't compared while a message has been
+        delivered before its step; after that, its events have other times than in the first world.
+        If the app may be busy in the background, it gets time.
         """
         baseline, inside = self.baseline, self._inside
         if self.learning:
@@ -164,20 +168,26 @@ class Comparison:
         if self.learning or step >= baseline.last_step or not self.compares:
             return
         if inside.has_delivered_early:
+            self._was_early = True
             return
-        ever = [*inside.endpoints]
-        made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*inside.attempts]}
+        made = self._made(lambda event: event.body)
         if baseline.learns_steps:
-            value = await self._take_at_rest(snapshot)
+            by_status, value = self._made(_status_in(inside)), await self._take_at_rest(snapshot)
             if value is not _RESTLESS:
-                baseline.steps[step] = made, value
+                baseline.steps[step] = made, by_status, value
         elif step in baseline.steps:
-            known, expected = baseline.steps[step]
+            known, known_by_status, expected = baseline.steps[step]
+            if self._was_early:
+                made, known = self._made(_status_in(inside)), known_by_status
             has_more = made.items() > known.items()
             if has_more or (
                 made == known and await self._take_until(snapshot, expected, _PATIENCE) != expected
             ):
                 self.differs_after.append(step)
+
+    def _made(self, name: Callable[[Event], Hashable]) -> _Made:
+        attempts, ever = self._inside.attempts, [*self._inside.endpoints]
+        return {(name(a.event), ever.index(a.endpoint)): a.ok for a in [*attempts]}
 
     async def _take(self, snapshot: Snapshot, index: int) -> Any:
         # At the end of the whole scenario, the snapshot itself has to wait for the app.
@@ -234,6 +244,16 @@ class Comparison:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
             error.args = (because(cause, self._differing[1]),)
+
+
+def _status_in(inside: Inside) -> Callable[[Event], Hashable]:
+    # Names an event by its message and status, and by how many it has had before.
+    names, counts = dict[Event, Hashable](), Counter[Hashable]()
+    for event in inside.events:
+        kind = event.type, event.message_id, event.status
+        counts[kind] += 1
+        names[event] = kind, counts[kind]
+    return lambda event: names.get(event, event.body)
 
 
 def _books_about(expected: object, value: object, inside: Inside) -> str:

@@ -40,9 +40,9 @@ def why_missed(watches: Sequence[PointWatch], scope: CheckedOptions) -> str:
     if lost := [name for name in missed if name in strays]:
         caller = "send() or work()" if calls else "your handler"
         reasons.append(
-            f"{listed(lost)} was only called in a thread without the context of {caller}: name "
-            f"a function that {caller} calls itself, or submit contextvars.copy_context().run "
-            f"to a pool"
+            f"{listed(lost)} was only called in a task or thread without the context of {caller}: "
+            f"name a function that {caller} calls itself, or submit "
+            f"contextvars.copy_context().run to a pool"
         )
     return "; ".join(reasons)
 

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..base.errors import ChatFakeError
+from ..transport.client.loops import running_framework
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from .holdings import Holdings
@@ -52,7 +53,6 @@ class CrashWatch(PointWatch):
         self._is_call = point.kind != "line"
         self._has_survived = False
         self._doomed = 0  # how many tasks there were when the app crashed
-        self._raised: BaseException | None = None  # in the app's code, to end it
         self._holdings = Holdings(self._is_current)
 
     def begin(self, target: Target) -> None:
@@ -75,8 +75,8 @@ class CrashWatch(PointWatch):
         self.effect = f"crashed {where}" + f" ({line})" * bool(line)
         self.stopped = ConnectionResetError(self.effect)
         if self._is_call:
-            self._raised = SimulatedCrash(self.effect)
-            raise self._raised
+            self._holdings.crash = SimulatedCrash(self.effect)
+            raise self._holdings.crash
         self._end_all()
 
     def _end_all(self) -> None:
@@ -84,6 +84,14 @@ class CrashWatch(PointWatch):
             self._main.cancel_here(self.stopped)
         for task in self._tasks[: self._doomed]:
             task.cancel()
+
+    def _started(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        # As on a server: what a library keeps for the task or in its context ends with the crash.
+        if running_framework() == "trio":
+            return running
+        import asyncio  # noqa: PLC0415 - running, so imported
+
+        return asyncio.Task(running)  # the app's tasks are made by the loop's factory
 
     async def _await(self, awaitable: Awaitable[T]) -> T:
         try:
@@ -107,7 +115,7 @@ class CrashWatch(PointWatch):
 
     def _note_thrown(self, error: BaseException) -> None:
         if self.stopped is not None:
-            self._raised = error
+            self._holdings.crash = error
 
     async def _clean_up(self) -> None:
         if self.stopped is None:
@@ -127,7 +135,10 @@ class CrashWatch(PointWatch):
         if self.response is not None:
             return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(result, Response) and result.status is not None):
-            swallower = swallower_of(self._raised)
+            is_taken = isinstance(result, Response) and (result.status or 500) < 500
+            if self._holdings.has_failed and not is_taken:
+                return Response(None, b"", self.stopped)  # a server responds to its error
+            swallower = swallower_of(self._holdings.crash)
             if swallower is not None and swallower.library:
                 self.swallower = swallower
                 return ChatFakeError(f"the app {self.effect}, but {swallower}")
@@ -140,7 +151,7 @@ class CrashWatch(PointWatch):
 
     def _drop_leftovers(self) -> None:
         super()._drop_leftovers()
-        self._raised = None
+        self._holdings.crash = None
         if self.stopped is not None:
             self._holdings.let_go()
 

@@ -1,4 +1,4 @@
-"""Sees the database calls of plain code: calls of modules that follow DB-API (PEP 249).
+"""Sees the database calls of plain code: through DB-API (PEP 249), to redis and to MongoDB.
 
 Most of them are written in C, so their code can't be swapped as in :mod:`.tripwires`. A profile
 function sees them, in the thread for which it is set.
@@ -7,6 +7,7 @@ function sees them, in the thread for which it is set.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +25,13 @@ Listener: TypeAlias = Callable[[str, str], object]
 
 #: The methods that talk to a database.
 METHODS: Final = {"execute", "executemany", "executescript", "commit"}
+
+#: The methods of other clients, and of what stands in for them in tests, with their names.
+_COMMANDS: Final = {"execute_command", "find_one", "insert_one", "update_one", "replace_one"}
+_OTHERS: Final = re.compile(
+    r"(?:redis|valkey)\.client\.(?:(?:Redis|Valkey)\.execute_command|Pipeline\.execute)"
+    r"|(?:pymongo\.synchronous|mongomock)\.collection\.Collection\.\w+_one"
+)
 
 _EVENTS: Final = {"c_call": "before", "c_return": "after", "call": "before", "return": "after"}
 
@@ -59,11 +67,15 @@ def called_name(frame: FrameType, event: str, arg: Any) -> str:
 
 def _see(listener: Listener, frame: FrameType, event: str, arg: Any) -> None:
     is_c = event.startswith("c_")
-    if called_name(frame, event, arg) not in METHODS or event not in _EVENTS:
+    name = called_name(frame, event, arg)
+    if not (name in METHODS or name in _COMMANDS) or event not in _EVENTS:
         return
     caller = frame if is_c else frame.f_back
     # A driver may call itself, and on a loop, no other attempt could run meanwhile.
-    if caller is None or _is_database(_module_of(caller)) or running_framework() is not None:
+    if caller is None or running_framework() is not None:
+        return
+    is_own = not is_c and caller.f_code.co_filename == frame.f_code.co_filename
+    if is_own or _is_database(_module_of(caller)):
         return
     if found := _c_call(arg) if is_c else _python_call(frame):
         listener(_EVENTS[event], found)
@@ -100,7 +112,8 @@ def _c_call(method: Any) -> str:
 
 def _python_call(frame: FrameType) -> str:
     name = f"{_module_of(frame)}.{frame.f_code.co_qualname}"
-    return name if _is_database(name) and "<" not in name else ""
+    is_known = _is_database(name) or _OTHERS.fullmatch(name)
+    return name if is_known and "<" not in name else ""
 
 
 def _name_in(owner: type, name: str) -> str:

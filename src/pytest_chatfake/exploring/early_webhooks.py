@@ -33,10 +33,19 @@ class EarlyWebhooks:
         seen: The world's observer.
         error: The body's error.
         failed_at: When it was raised, in nanoseconds of real time.
+        hit_another: Whether another message was delivered early than should have been.
     """
 
-    def __init__(self, seen: WorldObserver, error: BaseException | None, failed_at: int) -> None:
+    def __init__(
+        self,
+        seen: WorldObserver,
+        error: BaseException | None,
+        failed_at: int,
+        *,
+        hit_another: bool,
+    ) -> None:
         self._seen = seen
+        self._hit_another = hit_another
         self._inside = inside = seen.inside
         self._error = error
         self._failed_at = failed_at
@@ -50,6 +59,12 @@ class EarlyWebhooks:
     @property
     def why_not_first(self) -> str:
         """Why no webhook came before its call's response; empty if one did, or none had to."""
+        if self._hit_another:
+            return (
+                "the app's API calls sent its messages in another order than as written, so one "
+                "was delivered too early that the scenario does not deliver. Let the scenario wait "
+                "for each send"
+            )
         if not self._calls or any(map(self._inside.has_webhooks_before, self._calls)):
             return ""
         if self._inside.is_blocked:

@@ -88,6 +88,14 @@ class FailureReport:
                 "\nHint: the app kept its memory, which a real crash would wipe. To recreate it: "
                 "connect(..., restart=lambda: create_app())."
             )
+        if any(each.kind == "crash" for each in world.deviations) and any(
+            isinstance(each.error, TimeoutError) for each in world.inside.attempts
+        ):
+            note += (
+                "\nHint: after the crash, an attempt got no response in time. A lock that outlives "
+                "a crash, as in redis, expires by the test's clock, which stands still while your "
+                "app waits: limit the wait, as with blocking_timeout=, and respond with 503."
+            )
         found.error = error
         found.note(note)
         self.show_timeline(world, error)

@@ -34,9 +34,16 @@ class Holdings:
 
     Args:
         is_own: Returns whether the attempt's code is running.
+
+    Attributes:
+        crash: What ends the attempt's code; None: nothing yet.
+        has_failed: Whether code that cleans up has raised an error in place of the crash, such as
+            a ``close()`` in a ``finally``.
     """
 
     def __init__(self, is_own: Callable[[], bool]) -> None:
+        self.crash: BaseException | None = None
+        self.has_failed: bool = False
         self._is_own = is_own
         self._locks: list[Any] = []
         self._used: dict[int, Any] = {}  # connections and sessions that may be in a transaction
@@ -85,11 +92,16 @@ class Holdings:
             *(lock.release for lock in reversed(locks)),
             *(each.rollback for each in used.values()),
             *(partial(drop_connection, connection) for connection in of_django),
+            *(module.manager.abort for module in _modules("transaction")),  # as ZODB uses it
         ]:
             with suppress(Exception):  # it was released or closed by something else
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        if self.crash is not None and (error := sys.exception()) is not None:
+            # Whatever catches the crash itself may handle other errors meanwhile.
+            is_caught = error is self.crash
+            self.has_failed = not is_caught and (self.has_failed or _follows(error, self.crash))
         name, is_call = called_name(frame, event, arg), event in {"call", "c_call"}
         if name == "release" and is_call:
             self._forget(_lock_of(frame, event, arg))
@@ -121,6 +133,17 @@ class Holdings:
         index = next((index for index, one in enumerate(self._locks) if one is lock), None)
         if index is not None:
             del self._locks[index]
+
+
+def _modules(name: str) -> list[Any]:
+    return [module] if hasattr(module := sys.modules.get(name), "manager") else []
+
+
+def _follows(error: BaseException | None, crash: BaseException) -> bool:
+    # Whether a crash was being handled when an error was raised.
+    while error is not None and error is not crash:
+        error = error.__context__
+    return error is crash
 
 
 def _lock_of(frame: FrameType, event: str, arg: Any) -> Any:

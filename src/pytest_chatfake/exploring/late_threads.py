@@ -27,8 +27,8 @@ _OTHERS: Final = re.compile(
     "AnyIO worker thread|asyncio_|ThreadPoolExecutor|chatfake|process_request_thread"
 )
 
-#: Stands for a thread that Python didn't start, such as a C library's. It can't be joined, and has no
-#: public name.
+#: Stands for a thread that Python didn't start, such as a C library's, and can't be joined. It has
+#: no public name.
 _NOT_STARTED: Final = threading._DummyThread  # noqa: SLF001 - see above
 
 #: The name that Python gives a thread, maybe with that of its function.

@@ -49,6 +49,13 @@ _EXPIRY: Final = re.compile(
 )
 _MOMENT: Final = re.compile(r"(?:'|\\n)(?:[EP]XAT|H?P?EXPIREAT)(?:'|\\r)", re.IGNORECASE)
 
+#: A comparison with the moment of the database's own clock, in SQL and its parameters.
+_SQL_CLOCK: Final = re.compile(
+    r"\bWHERE\b.*?(?:\b(?:CURRENT_(?:TIMESTAMP|DATE|TIME)|LOCALTIMESTAMP|SYSDATE)\b"
+    r"|\b(?:NOW|UNIXEPOCH|GETDATE|CURDATE|UTC_TIMESTAMP|\w+_TIMESTAMP)\(\d?\)|'now\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+
 #: Seconds since 1970, as an item of DynamoDB has them.
 _SECONDS: Final = re.compile(r"\b\d{10}\b")
 
@@ -66,9 +73,14 @@ def _has_ttl(call: Call) -> bool:
 
 
 def _is_not_wall(call: Call) -> bool | None:
-    # The wall clock stands still between two readings. The timer is what a pickle would keep.
+    # The timer is what a pickle would keep.
     _, (timer,) = call["self"].timer.__reduce__()
-    return timer() != timer() or None
+    return _goes_on(timer) or None
+
+
+def _goes_on(timer: Callable[[], float]) -> bool:
+    # The wall clock stands still between two readings.
+    return timer() != timer()
 
 
 def _has_own_ttl(call: Call) -> bool:
@@ -86,6 +98,25 @@ def _is_long(call: Call) -> bool | None:
     if "when" in call:
         seconds = call["when"] - call["self"].time()
     return seconds > _LONG or None
+
+
+def _is_scheduled(call: Call) -> bool | None:
+    now = call["self"].timefunc
+    return (_goes_on(now) and call["time"] - now() > _LONG) or None
+
+
+def _is_rarely(call: Call) -> bool | None:
+    limit = call["self"]
+    return (limit.period > _LONG and _goes_on(limit.clock)) or None
+
+
+def _refills_slowly(call: Call) -> bool | None:
+    return call.get("capacity", 0) / call.get("rate", 1) > _LONG or None
+
+
+def _asks_its_clock(call: Call) -> bool:
+    # Not _shown(), in which no word begins after an escaped end of a line.
+    return bool(_SQL_CLOCK.search(" ".join(map(str, call["given"][1:]))))
 
 
 def _shown(call: Call) -> str:
@@ -208,6 +239,32 @@ MEMORIES: Final = (
         except_by=("aiocache.", "async_lru."),
     ),
     Memory("a threading.Timer", ("threading:Timer.__init__",), _is_long),
+    Memory(
+        "a sched.scheduler",
+        ("sched:scheduler.enterabs",),
+        _is_scheduled,
+        instead="pass timefunc=time.time",
+    ),
+    Memory("ratelimit", ("ratelimit.decorators:RateLimitDecorator",), _is_rarely),
+    Memory("token-bucket", ("token_bucket.storage:MemoryStorage",), _refills_slowly),
+    Memory(
+        "a database that compares with its own clock",
+        (
+            "sqlalchemy.engine.default:DefaultDialect.do_execute",
+            "sqlalchemy.engine.default:DefaultDialect.do_execute_no_params",
+            "django.db.backends.utils:CursorWrapper.execute",
+            "peewee:Database.execute_sql",
+            "pony.orm.dbapiprovider:DBAPIProvider.execute",
+            "aiosqlite.core:Connection.execute",
+            "aiosqlite.cursor:Cursor.execute",
+            "psycopg.cursor:Cursor.execute",
+            "psycopg.cursor_async:AsyncCursor.execute",
+            "pymysql.cursors:Cursor.execute",
+            "asyncpg.connection:Connection._execute",
+        ),
+        _asks_its_clock,
+        instead="compare with a time from Python",
+    ),
     _redis(
         "redis",
         "redis.connection:AbstractConnection.send_packed_command",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections import Counter
 from contextlib import ExitStack, nullcontext
 from contextvars import ContextVar
@@ -79,8 +78,8 @@ class PointWatch:
         started: The app's lines that start something in a worker thread, where it isn't crashed.
         awaited: The app's lines that wait for a worker thread.
         has_point_in_thread: Whether a worker thread that the app waits for reached a point.
-        strays: The names of functions that other threads called meanwhile. Maybe the app started
-            such a thread and waits for it, but it has not got the attempt's context.
+        strays: The names of functions that other threads and tasks called meanwhile. Maybe the
+            attempt waits for such a one, but it has not got the attempt's context.
         effect: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
         stopped: The crash as the service sees it, a closed connection; None: there was no crash.
         response: The response, if it was complete before the crash or error.
@@ -114,7 +113,6 @@ class PointWatch:
     def begin(self, target: Target) -> None:
         """Start watching an attempt."""
         self._target = target
-        self._own_thread = threading.get_ident()
         if self._point is not None:
             old_objects.freeze(self._stack)
         set_until_closed(around, self.run, self._stack)
@@ -156,7 +154,7 @@ class PointWatch:
     def _report(self, function: FunctionType, kind: str) -> None:
         if (watch := _current.get()) is not None:
             watch.count_call(function, kind)
-        elif self._is_counting and threading.get_ident() != self._own_thread:
+        elif self._is_counting:
             self.strays.add(self._functions[function])
 
     def count_call(self, function: FunctionType, kind: str) -> None:
@@ -191,11 +189,14 @@ class PointWatch:
         try:
             self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
             watched = self._watched(self._await(awaitable), self._note_thrown)
-            return await cancellable.run(key, watched)
+            return await self._started(cancellable.run(key, watched))
         finally:
             self._main = None
             self._is_counting = False  # a background task may go on
             await self._clean_up()
+
+    def _started(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        return running
 
     def _wrapped(self, coroutine: Any) -> Coroutine[Any, Any, Any] | None:
         return self._await_task(coroutine) if _current.get() is self else None

@@ -1,5 +1,6 @@
-"""Sees the exceptions whose tracebacks an app prints, such as with ``traceback.print_exc()``.
+"""Sees the exceptions that an app prints or reports past any log.
 
+It may print a traceback, such as with ``traceback.print_exc()``, or call a service such as Sentry.
 Like an exception that is logged as an error, such a one is named if the app accepted the event.
 What an app prints in other words is not seen, nor is a traceback that it only formats: it may be
 for a log, whose level then counts.
@@ -10,8 +11,11 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from contextlib import AbstractContextManager
-from typing import Any, Final
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Final, cast
 
 from ..webhooks.logged_errors import note_printed
 from .tripwires import detour
@@ -19,10 +23,43 @@ from .tripwires import detour
 _PRINT: Final[Any] = traceback.print_exception
 _SIGNATURE: Final = inspect.signature(_PRINT)
 
+#: Functions of libraries that show or report an exception, by their modules. They take it, or the
+#: one that is being handled.
+_REPORTS: Final = (
+    ("sentry_sdk.api", "capture_exception"),
+    ("rollbar", "report_exc_info"),
+    ("bugsnag.legacy", "notify"),
+    ("honeybadger.core", "Honeybadger.notify"),
+    ("rich.console", "Console.print_exception"),
+    ("stackprinter", "show"),
+    ("logbook.base", "LoggerMixin.exception"),
+    ("eliot._traceback", "write_traceback"),
+)
 
-def printed_errors_noted() -> AbstractContextManager[None]:
-    """In a block, note exceptions whose tracebacks are printed to a standard stream."""
-    return detour(_PRINT, _print)
+
+@contextmanager
+def printed_errors_noted() -> Generator[None]:
+    """In a block, note exceptions that are reported, or printed to a standard stream."""
+    with ExitStack() as stack:
+        stack.enter_context(detour(_PRINT, _print))
+        for module, name in _REPORTS:
+            with suppress(KeyError, AttributeError):  # not imported, or another version
+                stack.enter_context(detour(attrgetter(name)(sys.modules[module]), _report))
+        yield
+
+
+def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
+    given = [*args, *kwargs.values(), *sys.exc_info()]
+    of_tuples = [cast("tuple[object, ...]", each) for each in given if isinstance(each, tuple)]
+    errors = (
+        each
+        for each in chain(*of_tuples, given)  # a tuple is what sys.exc_info() has returned
+        if isinstance(each, BaseException)
+    )
+    exception = next(errors, None)
+    if isinstance(exception, Exception):
+        note_printed(exception)
+    return original(*args, **kwargs)
 
 
 def _print(original: Any, *args: Any, **kwargs: Any) -> Any:

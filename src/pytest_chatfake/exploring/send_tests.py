@@ -47,6 +47,9 @@ from .world_observer import observer_of
 #: Deviations after which an app without a key or a look-up can't know whether a call took effect.
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
 
+#: In real seconds: longer than for a webhook, because a client may sleep between tries.
+_TIMEOUT: Final = 60
+
 _NO_KEY: Final = (
     "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), "
     "add a GET route() by which it can look the message up, or write undecided(self, snapshot)"
@@ -271,7 +274,7 @@ class _SendRun(Run[SendTests]):
     ) -> None:
         methods = [getattr(tests, name) for name, *_ in self.parameters]
         super().__init__(tests, explorer, request, type(tests).send, methods)
-        explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
+        explorer._config = explorer._config.replace(timeout=_TIMEOUT)
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
@@ -421,8 +424,8 @@ class _SendRun(Run[SendTests]):
             return _NO_KEY
         if "crash" in kinds or "duplicate_at_once" in kinds:
             return (
-                "no call of an HTTP client or a database was seen: name your app's functions, as "
-                "in crash_points = [Session.commit]"
+                "send() and work() themselves call no HTTP client and no database: name functions "
+                "that they call, as in crash_points = [Session.commit]"
             )
         return "send() and work() made no API call that could fail"
 
@@ -435,6 +438,8 @@ class _SendRun(Run[SendTests]):
     async def _judge(
         self, scene: Scene, sending: Sending, cause: str = "even when nothing goes wrong"
     ) -> None:
+        if sending.app.endless:  # the snapshot may wait for it as well
+            raise scene.comparison.error_about(cause, [sending.app.endless])
         books, snapshot = scene.books, scene.snapshot
         value = None if snapshot is None else await scene.inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
@@ -448,9 +453,7 @@ class _SendRun(Run[SendTests]):
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
         is_judged = writes(self._tests, "expected")
-        if app.endless:
-            lines = [f"{app.endless} called the API more than 100 times, and would go on"]
-        elif self._rejects:
+        if self._rejects:
             judges = snapshot is not None and not is_undecided
             found = await self._after_rejections(scene, sending, named, judges=judges)
             lines = [found] if found else []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import packages_distributions
+import re
+from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,5 +50,12 @@ def swallower_of(error: BaseException | None) -> Swallower | None:
     module = str(last.tb_frame.f_globals.get("__name__", ""))
     package, depth = module.partition(".")[0], module.count(".") + 1
     parts = file.parts[-depth - (file.stem == "__init__") :]
-    (library, *_) = packages_distributions().get(package, [package])
-    return Swallower(f"{'/'.join(parts)}:{last.tb_lineno}", library)
+    return Swallower(f"{'/'.join(parts)}:{last.tb_lineno}", _library_of(package))
+
+
+@cache
+def _library_of(package: str) -> str:
+    # Not packages_distributions(): with a profile function, as in a crash, it takes seconds.
+    own_file = re.compile(rf"^{re.escape(package)}(?:/|\.py,)", re.MULTILINE)
+    owners = (each for each in distributions() if own_file.search(each.read_text("RECORD") or ""))
+    return next((owner.name for owner in owners), package)

@@ -6,6 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Final, TypeAlias
@@ -19,7 +20,7 @@ from ..base.views import counted, listed
 from ..fake.details import is_posted, let_retry, never_disable, target_of, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import SnapshotError
+from ..fake.snapshots import is_of_a_snapshot
 from .baseline import Comparison
 from .changes import ChangeCount
 from .deviations import Deviation
@@ -226,7 +227,7 @@ class WebhookRun(Run[ReadyMade]):
                     pytest.skip(f"your scenario itself fails in this case, with {why}")
             if prepare is not None:  # what the app keeps may have to expire
                 self._skip_if_not_aged(last)
-            if isinstance(error, SnapshotError):
+            if is_of_a_snapshot(error):
                 self._skip_if_failed(CHANGE)
             self._note_errors(error)
             raise
@@ -267,11 +268,19 @@ class WebhookRun(Run[ReadyMade]):
         events = {attempt.event for attempt in scene.inside.attempts if was_made(attempt)}
         self.note_extent(counted(len(events), "event"))
 
-    async def age(self, scene: Scene, **by: float) -> None:
+    async def age(self, scene: Scene, by: timedelta) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await scene.perform(scene.fake.clock.advance(**by))
+        await scene.perform(scene.fake.clock.advance(by))
         await self._await_method("forget()", self._forget())
+
+    async def is_right(self, scene: Scene) -> bool:
+        """Return whether the snapshot is what ``expected()`` returns."""
+        try:
+            await self.judge(scene)
+        except AssertionError:
+            return False
+        return True
 
     async def judge(self, scene: Scene, cause: str = _AS_WRITTEN) -> None:
         """Compare the snapshot with what ``expected()`` returns."""

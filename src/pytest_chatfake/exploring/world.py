@@ -14,7 +14,7 @@ from typing import Any
 
 from ..base.arguments import cited
 from ..base.current_test import current
-from ..base.errors import ChatFakeError
+from ..base.errors import ChatFakeError, IllegalTransition
 from ..base.faults import BaseFault
 from ..engine.records import VerbRecord
 from ..fake.details import (
@@ -38,6 +38,7 @@ from .early_webhooks import EarlyWebhooks
 from .environment import Environment
 from .meetings import Place
 from .memories import MemoryWatch
+from .patience import Patience
 from .point_watch import PointWatch
 from .search import WorldLog, possible_deviations
 from .world_log import LogWriter, shown_call
@@ -179,9 +180,9 @@ class World:
 
     async def _run(self, body: Body, fake: ChatFake) -> None:
         is_async = self._environment.config.mode == "async"
-        result = body(fake)
+        result: Any = body(fake)
         if is_async:
-            await result
+            await Patience(result, self.inside.records).run()
         else:
             _require_no_coroutine(result)
         self.inside.end_body()
@@ -208,7 +209,17 @@ class World:
     @cached_property
     def early(self) -> EarlyWebhooks:
         """What became of webhooks that should come before an API call's response."""
-        return EarlyWebhooks(self.seen, self.error, self._failed_at)
+        return EarlyWebhooks(
+            self.seen, self.error, self._failed_at, hit_another=self._has_delivered_another
+        )
+
+    @property
+    def _has_delivered_another(self) -> bool:
+        # A message was delivered before its response, and its own delivery never came.
+        error = self.error
+        is_refused = isinstance(error, IllegalTransition)
+        is_through = not self.baseline.until and error and self.comparison.differs_by(error)
+        return bool(is_refused or is_through) and self.inside.has_delivered_early
 
     @property
     def failed_before_barrier(self) -> bool:

@@ -86,9 +86,9 @@ class Clock:
     def sleep(self, seconds: float) -> Pending[None]:
         """Move time forward by some seconds, as a replacement for the app's own sleep.
 
-        If your app backs off between retries, replace its ``time.sleep`` with this method in a sync
-        test, and its ``asyncio.sleep`` in an async one. The test then doesn't wait in real time,
-        and everything that is due in the meantime happens.
+        If your app backs off between retries, replace its ``time.sleep`` with this method or, if
+        its code is async, its ``asyncio.sleep``. The test then doesn't wait in real time, and
+        everything that is due in the meantime happens.
 
         Args:
             seconds: At least 0.
@@ -98,7 +98,7 @@ class Clock:
             ClockError: Time can't be moved.
         """
         by = parse_delay(seconds, "seconds")
-        return self._engine.move_time(partial(add, by), "sleep()")
+        return self._engine.sleep(partial(add, by))
 
     def move_to(self, moment: datetime | str) -> Pending[None]:
         """Move time forward to a moment.

@@ -14,6 +14,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from itertools import zip_longest
+from traceback import walk_tb
 from typing import Any, Final
 
 from ..base.arguments import check_takes, cited, shortened, written
@@ -229,6 +230,12 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         f"snapshot: expected plain values, such as a sum or a list of tuples, got objects that "
         f"can't be {_ADDRESS.sub('', problem)}"
     ) from cause
+
+
+def is_of_a_snapshot(error: BaseException) -> bool:
+    """Return whether an error is about a snapshot's values, or was raised while it was taken."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return isinstance(error, SnapshotError) or any(f.f_code is taken.__code__ for f in frames)
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:

@@ -241,6 +241,8 @@ class Post:
             of ``tamper()`` raised.
         is_late: Whether its response was not complete in time.
         result: The app's response or error; None until it is known.
+        ended: What was raised around the attempt, such as an interrupt or an error of another
+            plugin's hook.
     """
 
     attempt: Attempt
@@ -253,3 +255,4 @@ class Post:
     is_posted: bool = False
     is_late: bool = False
     result: Response | BaseException | None = None
+    ended: BaseException | None = None

@@ -1,4 +1,4 @@
-"""``Core``: what the parts of one fake share, such as its lock, schedule and history."""
+"""``Core``: what the parts of one fake share, such as its lock and its state."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from ..base.forks import new_rlock
 from ..base.scopes import Callback, Scopes
+from ..base.tracebacks import first_of
 
 _T = TypeVar("_T")
 
@@ -79,14 +80,14 @@ class Core(Generic[_State]):
             self.scopes.end(callback)
 
     def raise_errors(self) -> None:
-        """Raise the first of the state's errors and forget the others; not inside an attempt."""
+        """Raise the first of the state's errors, which names the others; not inside an attempt."""
         errors = self.state.errors
         if not errors or self.is_inside():
             return
-        first = errors[:1]
-        errors.clear()
-        if first:  # unless another thread was faster
-            raise first[0]
+        taken = errors[:]
+        del errors[: len(taken)]
+        if taken:  # unless another thread was faster
+            raise first_of(taken)
 
     def close_if_interrupted(self, error: BaseException) -> None:
         """Close the fake after Ctrl-C or a test's timeout, because a verb may be half done."""

@@ -40,6 +40,7 @@ from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.forks import new_lock
 from ..base.history import Record
 from ..base.marks import Mark
+from ..base.tracebacks import first_of
 from ..domain.instants import SECOND
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
@@ -109,7 +110,7 @@ class Drain:
         self.overdue: Overdue = Overdue(timeout)
         self._batches = 0
         self._event: Event | None = None  # the event that is being attempted
-        self._raised: Exception | None = None  # an app's error, to raise in the test
+        self._raised: list[Exception] = []  # apps' errors, to raise in the test
 
     @property
     def may_use_threads(self) -> bool:
@@ -123,14 +124,16 @@ class Drain:
         while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
-                    self._end(posts, run_at_once(self._poster.post(posts, plain=True)))
+                    run_at_once(self._poster.post(posts, plain=True))
+                    self._end(posts)
 
     async def attempt_async(self) -> None:
         """Do the same as :meth:`attempt` in the test's own loop."""
         while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
-                    self._end(posts, await self._poster.post(posts, plain=False))
+                    await self._poster.post(posts, plain=False)
+                    self._end(posts)
 
     def __enter__(self) -> None:
         # The caller has acquired the drain lock.
@@ -138,15 +141,13 @@ class Drain:
         self.log.begin()
 
     def __exit__(self, kind: object, *_: object) -> None:
-        raised = self._raised
-        self._event = self._raised = self.thread = self.overdue.current = None
+        raised, self._raised = self._raised, []
+        self._event = self.thread = self.overdue.current = None
         self._core.depth = 0
         self._drain_lock.release()
-        if raised is None:
-            return
-        if kind is None:
-            raise raised
-        self._core.state.errors.append(raised)
+        if raised and kind is None:
+            raise first_of(raised)
+        self._core.state.errors += raised
 
     def flush(self) -> None:
         """Attempt what is ready; if another thread is draining, the test's thread waits for it.
@@ -237,7 +238,7 @@ class Drain:
         with self._core.lock:
             self._state = self._core.state
             ready = self._state.queue.ready
-            while ready and (self._raised is None or ready[0].event is self._event):
+            while ready and (not self._raised or ready[0].event is self._event):
                 if posts := self._take(ready):
                     self.overdue.current = posts
                     return posts
@@ -332,6 +333,7 @@ class Drain:
         attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
         if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
             return (repeat,)
+        repeat.moment = 0  # it is made later than this one was due
         self._state.queue.wait(repeat, wait)
         return ()
 
@@ -394,19 +396,14 @@ class Drain:
                 if twice.attend is not None:
                     self._accompany(post, twice.attend, twice.mark)
 
-    def _end(self, posts: Sequence[Post], ended: BaseException | None) -> None:
+    def _end(self, posts: Sequence[Post]) -> None:
         if len(posts) > 1:
             in_threads = sum(post.is_posted and post.target.threaded for post in posts)
             pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
             self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
-        interrupt = None if isinstance(ended, Exception) else ended
-        for post in posts:
-            if post.result is None and isinstance(ended, Exception):
-                post.result = ended
-            stopped = self._record(post)
-            interrupt = stopped if interrupt is None else interrupt
-        if interrupt is not None:
-            raise interrupt
+        interrupts = [*filter(None, map(self._record, posts))]
+        if interrupts:
+            raise interrupts[0]
 
     def _record(self, post: Post) -> BaseException | None:
         # Returns the interrupt that ended it, if one did.
@@ -478,11 +475,13 @@ class Drain:
 
     def _surface(self, post: Post, error: BaseException) -> BaseException | None:
         # Keeps an app's error for the test; returns an interrupt, which is raised at once.
-        # What the app did not raise itself is raised in any case: an error of the test's signer or,
-        # once a crash has stopped the app, of restart=, or one that says why the crash is none.
+        # What the app did not raise itself is raised in any case: an error of a hook, of the test's
+        # signer or, once a crash has stopped the app, of restart=, or one that says why the crash
+        # is none.
         attempt, endpoint = post.attempt, post.attempt.endpoint
         was_stopped = post.attendant is not None and post.attendant.stopped is not None
-        if post.is_posted and not was_stopped and not endpoint._surfaces(error):
+        is_by_app = post.is_posted and not was_stopped and error is not post.ended
+        if is_by_app and not endpoint._surfaces(error):
             return None
         if attempt._meaning.uncounted and isinstance(error, Exception):
             return None  # the check that made the attempt reports it
@@ -490,19 +489,24 @@ class Drain:
         if not isinstance(error, Exception):
             return error
         raised = f"by {endpoint._shown} on" if post.is_posted else f"before {endpoint._shown} got"
+        if error is post.ended:
+            raised = f"around {endpoint._shown} on"
         error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
-        self._raised = error if self._raised is None else self._raised
+        self._raised.append(error)
         return None
 
     def _conclude(self, post: Post) -> tuple[Response, BaseException | None]:
         # Returns the response, and the error of the app or of what else ended the attempt. Has a
         # stopped app made anew.
-        result, endpoint, error = post.result, post.attempt.endpoint, None
+        result, ended, endpoint, error = post.result, post.ended, post.attempt.endpoint, None
         if isinstance(result, Response):
             response = result
         else:
-            cause = InterruptedError(_INTERRUPTED) if result is None else result
-            response, error = Response(None, b"", cause), result
+            error = result
+            cause = error or (ended if isinstance(ended, Exception) else None)
+            response = Response(None, b"", cause or InterruptedError(_INTERRUPTED))
+        if ended is not None and (error is None or not isinstance(ended, Exception)):
+            error = ended  # an interrupt first, and the app's error before another plugin's
         if post.is_late:  # a late response counts as none
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)

@@ -140,18 +140,22 @@ class ErrorLog:
         return True
 
     def note_of_others(self, level: int, error: LoggedError, *, is_late: bool) -> None:
-        """Note an exception if code that knows no attempt may be a server's, or a task's."""
+        """Note an exception if code that knows no attempt may be a server's, or in the background.
+
+        A scheduler's thread was there before the event, for example.
+        """
         attempts, maker = self.open_attempts(), (threading.get_ident(), running_task())
         if is_late:
             self._note_in_background(level, error)
-        elif attempts:
-            if not attempts[0].endpoint._target.in_process:
-                self._errors.setdefault(attempts[0], []).append((level, error))
-        elif self._maker not in (None, maker) and level >= logging.ERROR:
+        elif attempts and not attempts[0].endpoint._target.in_process:
+            self._errors.setdefault(attempts[0], []).append((level, error))
+        elif not attempts and self._maker not in (None, maker) and level >= logging.ERROR:
             if self._unexplained is None:
                 self._note_in_background(level, error)
             else:
                 self._unexplained._logged, self._unexplained = error, None
+        elif threading.current_thread() is not threading.main_thread():
+            self._note_in_background(level, error)
 
     def _note_in_background(self, level: int, error: LoggedError) -> None:
         if level >= logging.ERROR:

@@ -15,6 +15,7 @@ from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from .attempts import Attempt, Post
+from .attending import Attendant
 from .core import Core
 from .decisions import Changed
 from .endpoints import Signer
@@ -41,24 +42,21 @@ class Poster:
         self._portal = portal
         self.log: ErrorLog = ErrorLog(core)
 
-    def post(
-        self, posts: Sequence[Post], *, plain: bool
-    ) -> Coroutine[Any, Any, BaseException | None]:
+    def post(self, posts: Sequence[Post], *, plain: bool) -> Coroutine[Any, Any, None]:
         """Make the attempts that faults have not ended already.
+
+        The coroutine raises nothing: what targets raise is the posts' result, and what was raised
+        around them is in ``ended``.
 
         Args:
             posts: One post, or several that can overlap.
             plain: Whether the caller is plain code, which can't await.
-
-        Returns:
-            A coroutine, whose result is an error that ended them from outside, such as one of
-            another plugin's hook; what their targets raise is their result.
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)
         return self._make_together(posts, plain=plain)
 
-    async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> BaseException | None:
+    async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> None:
         tasks = [partial(self._make_as_task, post) for post in posts]
         try:
             for post in posts:
@@ -71,21 +69,21 @@ class Poster:
             else:
                 self._portal.run(gather(tasks))
         except BaseException as error:
-            return error
+            for post in posts:
+                post.ended = post.ended or error
         finally:
             for post in posts:
                 with suppress(RuntimeError):  # a call that doesn't return can't be ended
                     post.target.close()
-        return None
 
     async def _make_as_task(self, post: Post) -> None:
         await self._make(post, plain=False)
         if type(post.result).__name__ == "Cancelled":
             raise post.result  # type: ignore[misc] # trio counts its own cancellations
 
-    async def _make(self, post: Post, *, plain: bool) -> BaseException | None:
+    async def _make(self, post: Post, *, plain: bool) -> None:
         if post.result is not None:  # a fault has ended it
-            return None
+            return
         try:
             with current().around(post.attempt):
                 try:
@@ -100,8 +98,7 @@ class Poster:
                 finally:
                     self._end(post)
         except BaseException as error:
-            return error
-        return None
+            post.ended = error
 
     def _begin(self, post: Post) -> None:
         self._scopes.begin(post.attempt)
@@ -111,18 +108,24 @@ class Poster:
         post.is_posted = True
 
     def _end(self, post: Post) -> None:
-        if post.attendant is not None:
-            try:
-                if post.result is not None:
-                    post.result = post.attendant.result_of(post.result)
-            finally:
-                post.attendant.end()  # last, when nothing holds the app's frames any more
-        result = post.result
-        status = result.status if isinstance(result, Response) else None
-        logged = self.log.take(post.attempt, status or 0, post.target.printed)
-        if status is not None and logged is not None:
-            post.attempt._logged = logged
-        self._scopes.end(post.attempt)
+        try:
+            if post.attendant is not None:
+                _end_attendant(post, post.attendant)
+            result = post.result
+            status = result.status if isinstance(result, Response) else None
+            logged = self.log.take(post.attempt, status or 0, post.target.printed)
+            if status is not None and logged is not None:
+                post.attempt._logged = logged
+        finally:
+            self._scopes.end(post.attempt)
+
+
+def _end_attendant(post: Post, attendant: Attendant) -> None:
+    try:
+        if post.result is not None:
+            post.result = attendant.result_of(post.result)
+    finally:
+        attendant.end()  # last, when nothing holds the app's frames any more
 
 
 def _write(post: Post) -> None:

@@ -222,8 +222,8 @@ class HmacSigner:
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
-        ValueError: A secret is empty, HTTP does not allow a header's name or value, a template has
-            an unknown field, or the timestamp is signed but not sent.
+        ValueError: A secret is empty or given twice, HTTP does not allow a header's name or value,
+            a template has an unknown field, or the timestamp is signed but not sent.
     """
 
     def __init__(
@@ -324,7 +324,7 @@ class StandardWebhooksSigner:
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
-        ValueError: A secret is empty, or not base64.
+        ValueError: A secret is empty, given twice, or not base64.
     """
 
     def __init__(
@@ -393,7 +393,10 @@ def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tu
     given = [secret] if secrets is None else secrets
     if not isinstance(given, (list, tuple)) or not given or None not in (secret, secrets):
         raise TypeError("secrets: expected a list of at least one secret, and no secret= as well")
-    return tuple(map(key, cast("Sequence[object]", given)))
+    keys = tuple(map(key, cast("Sequence[object]", given)))
+    if len({*keys}) < len(keys):
+        raise ValueError("secrets: expected different ones, got the same one twice")
+    return keys
 
 
 def _whole_seconds(offset: object) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextvars
 import sys
+import types
 from contextlib import asynccontextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 
     import trio
 
@@ -71,9 +72,23 @@ async def checkpoint() -> None:
 
         await trio.lowlevel.checkpoint_if_cancelled()
     else:
-        import asyncio  # noqa: PLC0415 - running, so imported
+        await _turn()
 
-        await asyncio.sleep(0)
+
+async def let_others_run() -> None:
+    """Suspend for one turn of the loop, as a sleep does."""
+    if running_framework() == "trio":
+        import trio  # noqa: PLC0415 - running, so imported
+
+        await trio.lowlevel.checkpoint()
+    else:
+        await _turn()
+
+
+@types.coroutine
+def _turn() -> Generator[None, None, None]:
+    # As asyncio.sleep(0), which a test may have replaced with the fake's own sleep().
+    yield
 
 
 def new_event() -> LoopEvent:

@@ -49,6 +49,10 @@ class Portal:
         """
         return self._loop is not None and self._loop.run_idle(pause)
 
+    def runs_here(self) -> bool:
+        """Return whether the loop runs the caller, who then can't wait for it."""
+        return self._loop is not None and self._loop.runs_here()
+
     def close(self) -> None:
         """Leave the loop; if it is the fake's own, close it and cancel its tasks.
 

@@ -69,7 +69,7 @@ class PrivateLoop:
         Returns:
             False if there is no loop, or it is in use.
         """
-        if self._loop is None or self._loop.is_closed() or self._runs_here():
+        if self._loop is None or self._loop.is_closed() or self.runs_here():
             return False
         if not self._lock.acquire(blocking=False):
             return False
@@ -98,7 +98,7 @@ class PrivateLoop:
             self._worker.close()
 
     def _take(self, owner: object) -> None:
-        if (owner is not None and owner is self._owner) or self._runs_here():
+        if (owner is not None and owner is self._owner) or self.runs_here():
             raise RuntimeError(
                 "the fake's event loop is waiting for this code to return: it can't be used now"
             )
@@ -110,7 +110,8 @@ class PrivateLoop:
         self._owner = None
         self._lock.release()
 
-    def _runs_here(self) -> bool:
+    def runs_here(self) -> bool:
+        """Return whether the loop is running in this thread, and so runs the caller."""
         if self._loop is None:
             return False
         import asyncio  # noqa: PLC0415 - imported if a loop runs
