@@ -144,9 +144,7 @@ def test_two_messages_with_one_key_are_named(run):
     )
 
 
-def test_a_retry_without_end_is_ended(run):
-    result = run(
-        """
+WITHOUT_END = """
     class TestSends(Direct):
         def send(self, chat_fake):
             while True:
@@ -154,10 +152,11 @@ def test_a_retry_without_end_is_ended(run):
                     return self.post("order-1")
                 except requests.HTTPError:
                     pass
-    """,
-        "-k",
-        "a_rejected_send",
-    )
+"""
+
+
+def test_a_retry_without_end_is_ended(run):
+    result = run(WITHOUT_END, "-k", "a_rejected_send")
     (found,) = first_lines(result)
     assert found == (
         "a_rejected_send: the 1st POST /v2/messages and all later ones were refused with 400; "
@@ -541,6 +540,17 @@ def test_the_printed_test_compares_with_what_is_expected(run):
     )
 
 
+def pasted(run, pytester, classes, row):
+    """Run a row, paste the test that it prints into the class, and run that; return both texts."""
+    shown = run(classes, "-k", row).stdout.str()
+    printed = re.search(r"(?s)E {7}(def test_what_the_exploration_found.*?)\nE +\n", shown)[1]
+    test = "\n".join(line.removeprefix("E   ") for line in printed.splitlines())
+    pytester.makepyfile(MODULE + classes.rstrip() + "\n\n        " + test.replace("\n", "\n    "))
+    again = pytester.runpytest("-p", "no:inline_snapshot", "-k", "the_exploration_found")
+    again.assert_outcomes(failed=1)
+    return f"{test}\n{again.stdout}"
+
+
 def test_the_printed_test_fails_like_the_world(run, pytester):
     classes = """
     class TestSends(Direct):
@@ -550,14 +560,129 @@ def test_the_printed_test_fails_like_the_world(run, pytester):
             self.post(str(next(self.count)))
             self.sent = {"order-1": "sent"}
     """
-    result = run(classes, "-k", "a_lost_response")
-    shown = result.stdout.str()
-    printed = re.search(r"(?s)E {7}(def test_what_the_exploration_found.*?)\nE +\n", shown)[1]
-    test = "\n".join(line.removeprefix("E   ") for line in printed.splitlines())
-    pytester.makepyfile(MODULE + classes + "\n        " + test.replace("\n", "\n    "))
-    again = pytester.runpytest("-p", "no:inline_snapshot", "-k", "the_exploration_found")
-    again.assert_outcomes(failed=1)
-    assert "Left contains one more item: ('+1', 'Hello')" in again.stdout.str()
+    found = pasted(run, pytester, classes, "a_lost_response")
+    assert "Left contains one more item: ('+1', 'Hello')" in found
+
+
+ENDLESS = "() called the API more than 100 times, and would go on"
+
+
+def test_the_printed_test_of_a_retry_without_end_is_ended_as_well(run, pytester):
+    assert "AssertionError: send" + ENDLESS in pasted(run, pytester, WITHOUT_END, "a_rejected")
+
+
+#: Workers that do something else if a call has failed, after a while.
+LATER = (
+    SHAPES
+    + """
+    class Later(Worker):
+        __test__ = False
+
+        def send(self, chat_fake):
+            super().send(chat_fake)
+            self.began, self.tried = chat_fake.clock.now, False
+
+        def work(self, chat_fake):
+            hours = (chat_fake.clock.now - self.began).total_seconds() / 3_600
+            if self.rows["order-1"] == "new" and self.is_due(hours):
+                try:
+                    self.tried = True
+                    self.post("order-1")
+                except requests.HTTPError:
+                    pass
+                else:
+                    self.accept("order-1")
+"""
+)
+
+
+def test_a_retry_without_end_that_begins_days_later_is_ended(run, pytester):
+    classes = (
+        LATER
+        + """
+    class TestSends(Later):
+        def is_due(self, hours):
+            while self.tried and hours > 72:
+                try:
+                    self.post("order-1")
+                except requests.HTTPError:
+                    pass
+            return not self.tried
+    """
+    )
+    assert "AssertionError: work" + ENDLESS in pasted(run, pytester, classes, "a_rejected")
+
+
+def test_the_printed_test_works_no_longer_than_its_world(run, pytester):
+    classes = (
+        LATER
+        + """
+    class TestSends(Later):
+        def is_due(self, hours):
+            return not self.tried or hours > 48
+    """
+    )
+    found = pasted(run, pytester, classes, "a_refused_send")
+    assert "Right contains one more item: ('+1', 'Hello')" in found
+
+
+def test_the_printed_test_sees_what_is_only_tried_for_a_day(run, pytester):
+    classes = (
+        LATER
+        + """
+    class TestSends(Later):
+        def is_due(self, hours):
+            return hours < 30
+    """
+    )
+    assert "late if each.method != 'GET'] == []" in pasted(run, pytester, classes, "a_rejected")
+
+
+def test_the_printed_test_works_as_many_days_as_the_app_takes(run, pytester):
+    classes = (
+        LATER
+        + """
+    class TestSends(Later):
+        def is_due(self, hours):
+            return hours > 60
+
+        def accept(self, order):
+            self.rows[order] = "sent" if self.fake.api.requests[0].status == 200 else "late"
+    """
+    )
+    assert "    self.play(chat_fake, days=2)\n" in pasted(run, pytester, classes, "a_refused_send")
+
+
+def test_a_restart_that_never_ends_is_ended(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def connect(self, chat_fake):
+            self.headers = chat_fake.headers
+            return super().connect(chat_fake)
+
+        def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                pass
+
+        def restart(self, chat_fake):
+            self.post("order-1")
+            while True:
+                self.post("order-1")
+
+        def post(self, key):
+            headers = {**self.headers, "Idempotency-Key": key}
+            url = f"{self.fake.base_url}/v2/messages"
+            requests.post(url, json=ORDER, headers=headers, timeout=60)
+            self.sent[key] = "sent"
+    """,
+        *("-k", "rotated_key or a_crash"),
+    )
+    found = first_lines(result)
+    assert [line.partition(": ")[0] for line in found] == ["a_rotated_key", "a_crash"]
+    assert all("restart" + ENDLESS in line for line in found)
 
 
 def test_a_process_that_starts_slowly_is_waited_for(run):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, Final
@@ -30,6 +30,9 @@ SEND, WORK = CALLS
 
 #: More API calls than any client makes in one call of ``send()``.
 _MOST_CALLS: Final = 100
+
+
+_ENDLESS: Final = f"{{}} called the API more than {_MOST_CALLS} times, and would go on"
 
 
 class EndlessRetry(BaseException):
@@ -105,15 +108,24 @@ class AppCalls:
         endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
         self._inside.reserve(endpoint, name)
 
-    def limit(self, stack: ExitStack) -> None:
-        """End a call that makes too many API calls, until a stack is closed."""
-        for function, name in client_calls().items():
-            set_tripwire(function, partial(self._count, name), stack)
+    @contextmanager
+    def limited(self) -> Generator[None]:
+        """In a block, end a call that makes too many API calls."""
+        with ExitStack() as stack:
+            for function, name in client_calls().items():
+                set_tripwire(function, partial(self._count, name), stack)
+            yield
 
     async def restart(self) -> None:
         """Make the app anew."""
         self.has_restarted = True
-        await awaited(self._tests.restart(self._fake))
+        self._running, self._api_calls = self._running + 1, 0
+        try:
+            await awaited(self._tests.restart(self._fake))
+        except EndlessRetry:
+            self.endless = _ENDLESS.format("restart()")
+        finally:
+            self._running -= 1
 
     async def send(self) -> None:
         await self._call(SEND)
@@ -146,6 +158,8 @@ class AppCalls:
             self.is_doubled |= is_second and name == SEND
             is_new, self._is_stopped = is_second or self._is_stopped, False
             self._api_calls = 0
+        error: Exception | None = None
+        called = "restart()" if is_new else name
         try:
             if is_new:
                 # Another process has an app of its own, and starts at another time.
@@ -154,18 +168,16 @@ class AppCalls:
                 tests = copy(tests) if is_second else tests
                 with away():
                     await awaited(tests.restart(fake))
+                called = name
             before = self._inside.key_reads
-            error: Exception | None = None
             try:
                 await awaited(getattr(tests, name.removesuffix("()"))(fake))
             except Exception as raised:
                 error = self._errors[attempt] = raised
-            except EndlessRetry as endless:
-                self._errors[attempt] = endless
-                self.endless = (
-                    f"{name} called the API more than {_MOST_CALLS} times, and would go on"
-                )
             self.key_reads += self._inside.key_reads - before
+        except EndlessRetry as endless:
+            self._errors[attempt] = endless
+            self.endless = _ENDLESS.format(called)
         finally:
             with self._lock:
                 self._running -= 1
@@ -175,6 +187,16 @@ class AppCalls:
             self.told = error
         else:
             raise error
+
+    @property
+    def errors(self) -> list[str]:
+        """What the last ``send()`` and ``work()`` raised, in words."""
+        errors = {SEND: self.told, WORK: self.swallowed}
+        return [
+            f"{call} raised {type(error).__name__}: {error}"
+            for call, error in errors.items()
+            if error is not None
+        ]
 
     @property
     def _has_faults(self) -> bool:

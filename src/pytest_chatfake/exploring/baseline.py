@@ -82,10 +82,12 @@ class Comparison:
         learning: Whether this is the first world.
         remark: What to add to the refusal of an event; empty unless the last snapshot was as
             written.
-        differs_after: The steps after which the snapshot differed.
+        suspects: The steps after which the snapshot differed, or more attempts had been made than
+            in the first world. Then only a world that ends there shows whether it differs.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         basis: From what the last difference was: from the snapshot ``"as written"``, from what
             :meth:`.WebhookTests.expected` returns, or from the ``"messages"``.
+        code: The lines of a test that show it; None: it compares with the basis.
     """
 
     def __init__(self, baseline: Baseline, inside: Inside, *, compares: bool, judges: bool) -> None:
@@ -95,9 +97,10 @@ class Comparison:
         self.compares = compares
         self.judges = judges
         self.remark: str = ""
-        self.differs_after: list[int] = []
+        self.suspects: list[int] = []
         self.had_background: bool = False
         self.basis: Basis = "as written"
+        self.code: list[str] | None = None
         self._inside = inside
         self._index = 0
         self._differing: tuple[BaseException | None, list[str]] = None, []
@@ -145,20 +148,26 @@ class Comparison:
         return lines, _books_about(expected, value, self._inside)
 
     def error_about(
-        self, cause: str, lines: list[str], basis: Basis = "as written", note: str = ""
+        self,
+        cause: str,
+        lines: list[str],
+        basis: Basis = "as written",
+        note: str = "",
+        code: list[str] | None = None,
     ) -> AssertionError:
         """Return the error which says what differs in this world, with a note, if any."""
         error = AssertionError(because(cause, lines))
         if note:
             error.add_note(note)
-        self._differing, self.basis = (error, lines), basis
+        self._differing, self.basis, self.code = (error, lines), basis, code
         return error
 
     async def look(self, step: int, snapshot: Snapshot) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.
 
         Snapshots can only be compared if the same attempts ended in the same way as in the first
-        world, or an event may still be on its way. They aren't compared while a message has been
+        world, or an event may still be on its way. If there were more, such as a duplicate, the
+        step is a suspect without a look. They aren't compared while a message has been
         delivered before its step; after that, its events have other times than in the first world.
         If the app may be busy in the background, it gets time.
         """
@@ -183,7 +192,7 @@ class Comparison:
             if has_more or (
                 made == known and await self._take_until(snapshot, expected, _PATIENCE) != expected
             ):
-                self.differs_after.append(step)
+                self.suspects.append(step)
 
     def _made(self, name: Callable[[Event], Hashable]) -> _Made:
         attempts, ever = self._inside.attempts, [*self._inside.endpoints]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
@@ -192,10 +192,18 @@ class SendTests(ReadyMade):
     def expected(self, chat_fake: ChatFake) -> Any:
         """Return what the snapshot has to be, from the fake's books, in place of as written."""
 
-    def play(self, chat_fake: ChatFake) -> Any:
-        """Send once and let the app work, as each test does; ``await`` it in an async test."""
+    def play(self, chat_fake: ChatFake, *, days: int = 0) -> Any:
+        """Send once and let the app work, as each test does; ``await`` it in an async test.
+
+        Args:
+            chat_fake: The fake.
+            days: On how many days the app sends nothing, as a printed test says.
+
+        Raises:
+            AssertionError: A call of ``send()`` or ``work()`` would never end.
+        """
         app = AppCalls(self, chat_fake, works=writes(self, "work"), twice=False, may_fail=False)
-        playing = Sending(chat_fake, app).play()
+        playing = _play(chat_fake, app, days)
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     @pytest.fixture(name="send_run")
@@ -256,6 +264,22 @@ class _Known(NamedTuple):
     cost: Decimal
 
 
+class _Wrong(NamedTuple):
+    """What is wrong in the end of a world; nothing, if there are no lines.
+
+    Attributes:
+        lines: Say what is wrong.
+        basis: From what something differs.
+        note: What the fake's books say of amounts.
+        code: The lines of a test that show it; None: they play the send, and compare with the basis.
+    """
+
+    lines: list[str]
+    basis: Basis = "as written"
+    note: str = ""
+    code: list[str] | None = None
+
+
 class _SendRun(Run[SendTests]):
     """The explorations of one ready-made test."""
 
@@ -278,10 +302,10 @@ class _SendRun(Run[SendTests]):
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
-        self._earlier: Counter[Call | None] = Counter()  # the calls before it, as by connect()
+        self._earlier: Counter[Call | None] = Counter()  # those before its send, as by connect()
         self._can_decide = False  # whether a right app can know if a call took effect
-        self._unshown: str = ""  # a snapshot after a rejection that is as after an accepted send
-        self._to_paste: list[str] = []  # the last lines of the test, after rejections
+        # A snapshot after a rejection, in any world, that is as after an accepted send.
+        self._unshown: str = ""
 
     def require_restart(self) -> None:
         if not writes(self._tests, "restart"):
@@ -321,22 +345,25 @@ class _SendRun(Run[SendTests]):
                     fault.remove()
                 fake.rotate_key()
 
-            sending = self._sending(fake, remedy=rotate)
-            await sending.play()
-            is_static = not sending.app.key_reads
-            if is_static and [*scene.books.missing(self._known[False].messages)]:
-                # Its key is a setting, so a deployment brings the new one.
-                self.require_restart()
-                before = len(scene.inside.calls)
-                await sending.app.restart()
-                await sending.continue_sending()
-                calls = scene.inside.calls[before:]
-                is_used = any(call.accepted for call in calls)
-                self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER if calls else _NO_CALL)
-            await self._judge(scene, sending, "the API key was rotated")
+            with self._sending(fake, remedy=rotate) as sending:
+                await sending.play()
+                is_static = not sending.app.key_reads
+                if is_static and [*scene.books.missing(self._known[False].messages)]:
+                    await self._deploy(scene, sending)
+                await self._judge(scene, sending, "the API key was rotated")
 
         self._explore(sends=sends)
         self.note_extent("1 rotation")
+
+    async def _deploy(self, scene: Scene, sending: Sending) -> None:
+        # An app whose key is a setting gets the new one with a deployment.
+        self.require_restart()
+        before = len(scene.inside.calls)
+        await sending.app.restart()
+        await sending.continue_sending()
+        calls = scene.inside.calls[before:]
+        is_used = any(call.accepted for call in calls)
+        self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER if calls else _NO_CALL)
 
     def compare_without_money(self) -> None:
         config = self._explorer._config
@@ -347,13 +374,16 @@ class _SendRun(Run[SendTests]):
             fake = scene.fake
             money = fake.balance.available
             await scene.perform(fake.set_balance("0"))
-            sending = self._sending(fake, remedy=lambda: fake.top_up(money))
-            await sending.play()
-            failed = [each for each in scene.inside.account.messages if each.state == "failed"]
-            if not (failed or sending.held_back):
-                pytest.skip("no message failed for lack of money: does your send call cost any?")
-            cause = "there was no money at first, and then top_up()"
-            await self._judge(scene, sending, cause)
+            with self._sending(fake, remedy=lambda: fake.top_up(money)) as sending:
+                await sending.play()
+                messages = scene.inside.account.messages
+                failed = any(each.state == "failed" for each in messages)
+                if not (failed or sending.held_back):
+                    pytest.skip(
+                        "no message failed for lack of money: does your send call cost any?"
+                    )
+                cause = "there was no money at first, and then top_up()"
+                await self._judge(scene, sending, cause)
 
         self._explore(sends=sends)
         self.note_extent("1 world")
@@ -383,19 +413,19 @@ class _SendRun(Run[SendTests]):
         return self._run_explorer(scenario, scope, row)
 
     async def _sends(self, scene: Scene, *, twice: bool = False) -> None:
-        sending = self._sending(scene.fake, twice=twice)
-        await sending.play()
-        await self._judge(scene, sending)
+        with self._sending(scene.fake, twice=twice) as sending:
+            await sending.play()
+            await self._judge(scene, sending)
 
+    @contextmanager
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
-    ) -> Sending:
+    ) -> Generator[Sending]:
         may_fail = twice or remedy is not None
         works = writes(self._tests, "work")
         app = AppCalls(self._tests, fake, works=works, twice=twice, may_fail=may_fail)
-        sending = Sending(fake, app, remedy=remedy, sends=self._send_calls, days=self._days)
-        self._earlier = sending.earlier
-        return sending
+        with app.limited():
+            yield Sending(fake, app, remedy=remedy, sends=self._send_calls, days=self._days)
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
@@ -438,45 +468,46 @@ class _SendRun(Run[SendTests]):
     async def _judge(
         self, scene: Scene, sending: Sending, cause: str = "even when nothing goes wrong"
     ) -> None:
-        if sending.app.endless:  # the snapshot may wait for it as well
-            raise scene.comparison.error_about(cause, [sending.app.endless])
+        app, comparison = sending.app, scene.comparison
+        if app.endless:  # the snapshot may wait for it as well
+            raise comparison.error_about(cause, [app.endless], code=[self._playing()])
         books, snapshot = scene.books, scene.snapshot
         value = None if snapshot is None else await scene.inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        comparison = scene.comparison
         named = with_names(value, books.names)
-        app = sending.app
         if app.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
             self._known[app.is_doubled] = _Known(books.sent, books.quotes_ids, named, books.cost)
         known = self._known[app.is_doubled]
-        lines = [*books.repeats(known.messages)]
-        is_about_messages, books_say = bool(lines), ""
-        is_judged = writes(self._tests, "expected")
         if self._rejects:
             judges = snapshot is not None and not is_undecided
-            found = await self._after_rejections(scene, sending, named, judges=judges)
-            lines = [found] if found else []
-        elif not is_undecided:
-            lines += books.missing(known.messages)
-            is_about_messages = bool(lines)
-            if comparison.learning:
-                comparison.baseline.values.append(value)
-            if is_judged:
-                expected = await self._expected(scene)
-                differing, books_say = comparison.unexpected(expected, value)
-                lines += differing
-            elif named != known.value:
-                lines += scene.inside.difference(known.value, named, "as written")
-        if lines:
-            for call, error in (("send()", app.told), ("work()", app.swallowed)):
-                if error is not None:
-                    lines.append(f"{call} raised {type(error).__name__}: {error}")
-            baseline = comparison.baseline
-            baseline.messages, baseline.quotes_ids = known.messages, known.quotes_ids
-            basis: Basis = "expected" if is_judged else "as written"
-            basis = "messages" if is_about_messages else basis
-            raise comparison.error_about(cause, lines, basis, books_say)
+            wrong = await self._wrong_after_rejections(scene, sending, named, judges=judges)
+        elif is_undecided:
+            wrong = _Wrong([*books.repeats(known.messages)], "messages")
+        else:
+            wrong = await self._wrong_in_the_end(scene, known, value, named)
+        if wrong.lines:
+            comparison.baseline.messages = known.messages
+            comparison.baseline.quotes_ids = known.quotes_ids
+            lines = [*wrong.lines, *app.errors]
+            raise comparison.error_about(cause, lines, wrong.basis, wrong.note, wrong.code)
+
+    async def _wrong_in_the_end(
+        self, scene: Scene, known: _Known, value: Any, named: Any
+    ) -> _Wrong:
+        books, comparison = scene.books, scene.comparison
+        about_messages = [*books.repeats(known.messages), *books.missing(known.messages)]
+        if comparison.learning:
+            comparison.baseline.values.append(value)
+        basis: Basis = "as written"
+        about_snapshot, note = list[str](), ""
+        if writes(self._tests, "expected"):
+            basis = "expected"
+            about_snapshot, note = comparison.unexpected(await self._expected(scene), value)
+        elif named != known.value:
+            about_snapshot = scene.inside.difference(known.value, named, basis)
+        basis = "messages" if about_messages else basis
+        return _Wrong([*about_messages, *about_snapshot], basis, note)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         earlier = {*books.inside.calls[: sending.earlier.total()]}
@@ -498,6 +529,7 @@ class _SendRun(Run[SendTests]):
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or writes(self._tests, "undecided")
+        self._earlier = sending.earlier
         self._days = sending.days
         self._send_calls = books.send_calls
 
@@ -513,61 +545,79 @@ class _SendRun(Run[SendTests]):
 
     # A world in which calls were rejected
 
-    async def _after_rejections(
+    async def _wrong_after_rejections(
         self, scene: Scene, sending: Sending, value: Any, *, judges: bool
-    ) -> str:
-        # What is wrong, if anything.
-        if found := self._still_tried(scene, unit="hours"):
-            return found
-        if scene.books.messages:  # some were accepted, such as those before
-            return ""
-        if judges and (found := await self._taken_for_accepted(value)):
-            return found
+    ) -> _Wrong:
+        wrong = self._still_tried(scene, unit="hours")
+        if wrong.lines or scene.books.messages:  # some were accepted, such as those before
+            return wrong
+        if judges:
+            wrong = await self._taken_for_accepted(value)
+            if wrong.lines:
+                return wrong
         await sending.work_daily(DAYS)
+        if sending.app.endless:
+            return _Wrong([sending.app.endless], code=[self._playing(days=DAYS)])
         return self._still_tried(scene, unit="days")
 
-    def _still_tried(self, scene: Scene, *, unit: str) -> str:
+    def _still_tried(self, scene: Scene, *, unit: str) -> _Wrong:
+        found = still_tried(scene.books.posts, scene.fake.clock.now, unit=unit)
+        if not found:
+            return _Wrong([])
         waits, works = "await " * self._is_async, inspect.iscoroutinefunction(self._tests.work)
         days = [
             f"for _ in range({DAYS}):",
             f"    {waits}chat_fake.clock.advance(days=1)",
             f"    {'await ' * works}self.work(chat_fake)",
         ]
-        self._to_paste = [
+        code = [
+            self._playing(),
             *(days if unit == "days" else []),
             f"end = chat_fake.clock.now - timedelta({unit}={LAST_ROUNDS})",
             "late = [each for each in chat_fake.api.requests if each.at > end]",
             "assert [each for each in late if each.method != 'GET'] == []",
         ]
-        return still_tried(scene.books.posts, scene.fake.clock.now, unit=unit)
+        return _Wrong([found], code=code)
 
-    async def _taken_for_accepted(self, value: Any) -> str:
+    async def _taken_for_accepted(self, value: Any) -> _Wrong:
         taken = f"{'await ' * self._awaits_snapshot}snapshot()"
         if writes(self._tests, "rejected"):
+            if await awaited(self._tests.rejected(value)):
+                return _Wrong([])
             waits = "await " * inspect.iscoroutinefunction(self._tests.rejected)
-            self._to_paste = [f"assert {waits}self.rejected({taken})"]
-            is_right = await awaited(self._tests.rejected(value))
-            return "" if is_right else f"rejected(): expected True, got False for {cited(value)}"
+            found = f"rejected(): expected True, got False for {cited(value)}"
+            return _Wrong([found], code=[self._playing(), f"assert {waits}self.rejected({taken})"])
         known = self._known[False]
         for name in amounts_as_accepted(self._before, known.value, value, known.cost):
             before, now = amounts_in(self._before)[name], amounts_in(value)[name]
-            self._to_paste = [f"assert float({taken}{name}) == {float(before)}  # as before send()"]
-            return f"{name or 'snapshot'}: {now}, as after an accepted send; before: {before}"
+            found = f"{name or 'snapshot'}: {now}, as after an accepted send; before: {before}"
+            line = f"assert float({taken}{name}) == {float(before)}  # as before send()"
+            return _Wrong([found], code=[self._playing(), line])
         if value == known.value != self._before:
             self._unshown = cited(value)
-        return ""
+        return _Wrong([])
 
     # The test to paste
 
     def _as_written(self, comparison: Comparison) -> Written:
-        imports = list[str]()
-        lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
-        if self._rejects:
-            imports += ["from datetime import timedelta"] * ("timedelta" in str(self._to_paste))
-            lines += self._to_paste
-        else:
-            lines += self._assertions(comparison, imports)
-        return self._pasted(lines, imports)
+        imports, code = list[str](), comparison.code
+        if code is None:
+            compares = not self._rejects  # else a world failed before it was judged
+            code = [self._playing(), *(self._assertions(comparison, imports) if compares else [])]
+        imports += ["from datetime import timedelta"] * ("timedelta" in str(code))
+        return self._pasted(code, imports)
+
+    def _playing(self, days: int = 0) -> str:
+        # The line that plays the send, with more days than as written.
+        days += self._days or 0
+        return f"{'await ' * self._is_async}self.play(chat_fake{f', days={days}' * bool(days)})"
+
+
+async def _play(fake: ChatFake, app: AppCalls, days: int) -> None:
+    with app.limited():
+        await Sending(fake, app, days=days).play()
+    if app.endless:
+        raise AssertionError(app.endless)
 
 
 def _calls_out(attempt: LoggedAttempt) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
 from typing import Final
 
 from ..fake.fake import ChatFake
@@ -66,11 +65,9 @@ class Sending:
 
     async def play(self) -> None:
         """Send, and let the scheduler work; raise an error of ``send()`` if no fault is set up."""
-        with ExitStack() as stack:
-            self.app.limit(stack)
-            await self.app.send()
-            await self.app.work()
-            await self.continue_sending()
+        await self.app.send()
+        await self.app.work()
+        await self.continue_sending()
 
     async def continue_sending(self) -> None:
         """Let the caller send again if it was told of an error, and the scheduler work."""

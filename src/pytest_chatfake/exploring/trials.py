@@ -114,7 +114,7 @@ class Trials:
         # An app may correct a mistake by the end: does the world fail if the scenario stops
         # earlier?
         if world.error is None:
-            for step in world.comparison.differs_after:
+            for step in world.comparison.suspects:
                 if (short := await self._stop_after(world, step)) is not None:
                     return short
         return world
