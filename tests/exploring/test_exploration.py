@@ -1825,6 +1825,8 @@ def test_a_check_in_which_no_app_has_a_say_is_refused(body):
         "webhooks.reorder(3)",
         "webhooks.reorder(after=3)",
         "webhooks.duplicate(after=True)",
+        "webhooks.delay(start=1)",
+        "webhooks.concurrently(start=1)",
         "webhooks.duplicate(after=1, pause=1)",
         "webhooks.duplicate(pause=0)",
         "webhooks.duplicate(pause='day')",

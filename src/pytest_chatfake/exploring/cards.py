@@ -50,7 +50,7 @@ class Row(NamedTuple):
         test: The name of the test, without ``test_``.
         verdict: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
         cause: Why it failed or was skipped; empty if it passed.
-        line: The line of the test in ``WebhookTests``.
+        line: The line at which the test is defined, which sorts a card.
         extent: How much was tried; empty unless it passed.
         notes: What weakens an ``ok``, joined by semicolons; empty if it was skipped.
     """

@@ -25,11 +25,12 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return kind.sentence.format_map(dict(deviation.more))
     attempts = [attempt for attempt in log.attempts if attempt is not None]
     if deviation.kind == "read_at_once":
-        lost = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
-        read, delivered = (event_name(each, (*lost, 0)[0]) for each in ("read", "delivered"))
+        deliveries = [each.message for each in attempts if each.status == "delivered"]
+        message = deliveries[start - 1] if start <= len(deliveries) else 0
+        read, delivered = (event_name(status, message) for status in ("read", "delivered"))
         return f"{read} arrived without {delivered}"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
-    first, second = (*indexes, len(attempts), len(attempts))[:2]
+    first = indexes[0] if indexes else len(attempts)
     subject = attempts[first] if indexes else log.waiting.get(start)
     if subject is None:
         return f"attempt {start} was never made"
@@ -43,7 +44,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
         return _describe_round(beside, subject) + log.held
     is_again = len(indexes) > 1
-    between = attempts[first + 1 : second] if is_again else []
+    between = attempts[first + 1 : indexes[1]] if is_again else []
     after = f" after {_names(between)}" if between else ""
     if subject.is_call:
         return f"the app {subject.crash} in {event}" + ", which was called again" * is_again

@@ -84,7 +84,7 @@ class Kind(NamedTuple):
         distances: Allowed shifts, given ``after`` later attempts, ``near`` of them before the next
             barrier.
         extent: The argument that says how far it goes; empty: there is none.
-        least: That argument's minimum and default.
+        least: That argument's minimum, and its default if the verb has one.
         most: That argument's maximum.
         is_time: Whether that argument is a duration.
         moves_time: Whether it moves time further than the body does.
@@ -477,6 +477,9 @@ def _read(text: str) -> Deviation | None:
     start, verb = given.pop("start", 1), ast.unparse(call.func)
     for name, kind in KINDS.items():
         if kind.verb != verb:
+            continue
+        # delay(duration) and concurrently(by=) have no default.
+        if kind.extent not in given and (kind.is_time or kind.fault is Concurrently):
             continue
         extent = given.get(kind.extent, kind.least)
         if kind.is_time:

@@ -78,9 +78,10 @@ class Environment:
         random.setstate(self._random)
 
     def new_key(self) -> str:
-        """Return a key that only this world has; its last characters, which are shown, never vary.
+        """Return the configuration's key or, without one, a key that only this world has.
 
-        So a thread of the app that outlives its world can't reach another world.
+        With its own key, a thread of the app that outlives its world can't reach another one. The
+        key's last characters, which are shown, never vary.
         """
         seed = f"{self.config.seed} explored"
         shown = derived_key(seed)[-4:]

@@ -92,7 +92,7 @@ def _asks_for_absence(call: Call) -> bool:
 
 
 def _is_long(call: Call) -> bool | None:
-    seconds = call.get("interval", call.get("delay", 0))
+    seconds = call.get("interval", 0)
     if getattr(call.get("callback"), "__module__", "") == _KEEP_ALIVE:
         return None
     if "when" in call:

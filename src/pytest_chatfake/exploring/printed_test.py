@@ -181,9 +181,10 @@ def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]
             markers.append(text.removesuffix("()"))
         else:
             lacking.append(f"@pytest.mark.{marker.name}")
-    if body.is_async and not any(map(getattr(item, "get_closest_marker", bool), _ASYNC_PLUGINS)):
-        has: Any = item.config.pluginmanager.hasplugin if item else bool
-        present = [name for name in _ASYNC_PLUGINS if item and has(name)]
+    find_marker = getattr(item, "get_closest_marker", lambda _: None)
+    if body.is_async and not any(map(find_marker, _ASYNC_PLUGINS)):
+        has_plugin: Any = item.config.pluginmanager.hasplugin if item else lambda _: False
+        present = [name for name in _ASYNC_PLUGINS if has_plugin(name)]
         markers += [f"@pytest.mark.{name}" for name in present[:1]]
         lacking += [] if present else ["a plugin for async tests, such as pytest-asyncio"]
     return imports, markers, lacking

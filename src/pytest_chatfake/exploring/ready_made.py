@@ -54,7 +54,7 @@ Ending: TypeAlias = Callable[[Scene], Awaitable[None]]
 Parameters: TypeAlias = Sequence[tuple[str, Sequence[str], str]]
 
 #: Returned at the end of a generator.
-END: Final = object()
+_END: Final = object()
 
 #: A snapshot that was not taken yet.
 _UNKNOWN: Final = object()
@@ -68,7 +68,7 @@ class Connected:
 
     async def __aenter__(self) -> Any:
         snapshot = await _next_of(self._made)
-        if snapshot is END:
+        if snapshot is _END:
             raise ChatFakeError("connect(): expected it to yield the snapshot, got no yield")
         return snapshot
 
@@ -151,7 +151,7 @@ class Run(Generic[Tests]):
     ) -> None:
         self._tests = tests
         self._explorer = explorer
-        self._own = _own_line(own)
+        self._own = _python_function(own)
         self._item: pytest.Item = request.node
         self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
@@ -172,10 +172,11 @@ class Run(Generic[Tests]):
         """Let the card say how much was tried, if the test passes."""
         self._remarks.extent = extent
 
-    def _note_tried(self, exploration: Exploration, advice: str = "") -> None:
-        # Skip the test if its result depends on chance; else let the card say what was tried.
+    def _skip_if_by_chance(self, exploration: Exploration, advice: str = "") -> None:
         if sometimes := exploration._trials.sometimes:
             pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
+
+    def _note_tried(self, exploration: Exploration) -> None:
         self.note_extent(counted(exploration._tried.deviating, "world"))
         self._remarks.notes += exploration._tried.untried
 
@@ -373,7 +374,7 @@ def item_of(mapping: Any, name: str) -> Any:
     return mapping.get(name) if hasattr(mapping, "get") else None
 
 
-def _own_line(function: Callable[..., Any]) -> Any:
+def _python_function(function: Callable[..., Any]) -> Any:
     # Below its decorators; ours if it is no Python function.
     found = inspect.unwrap(function)
     return found if inspect.isfunction(found) else ReadyMade.connect
@@ -382,13 +383,13 @@ def _own_line(function: Callable[..., Any]) -> Any:
 async def _next_of(made: Any) -> Any:
     # What connect() returned, or yields next.
     if inspect.isgenerator(made):
-        return next(made, END)
+        return next(made, _END)
     if inspect.isasyncgen(made):
-        return await anext(made, END)
+        return await anext(made, _END)
     return await made if inspect.isawaitable(made) else made
 
 
 async def _end(made: Any) -> None:
     is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
-    if is_generator and await _next_of(made) is not END:
+    if is_generator and await _next_of(made) is not _END:
         raise ChatFakeError("connect(): expected one yield, got a second one")

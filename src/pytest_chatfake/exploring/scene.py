@@ -66,15 +66,11 @@ class Scene:
             baseline.messages, baseline.quotes_ids = sent, books.quotes_ids
             raise self.comparison.error_about(cause, lines, "messages")
 
-    async def perform(self, step: object) -> None:
-        """Await a verb's result, if it has to be awaited."""
-        await self.inside.performed(step)
-
     async def settle_with_retries(self) -> None:
         """Settle until all retries were made: an app may accept what it refused at first."""
-        await self.perform(self.fake.settle())
+        await self.inside.settle()
         while any(due.kind == "retry" for due in self.fake.clock.agenda):
-            await self.perform(self.fake.clock.advance_to_next())
+            await self.inside.performed(self.fake.clock.advance_to_next())
 
     async def take_and_settle(self) -> None:
         """Take the snapshot, which may send, and let the app handle the events of that."""

@@ -73,6 +73,8 @@ _BY_WEBHOOKS: Final = (
     "test it with WebhookTests, whose test_a_failing_api does this"
 )
 
+_FOR_FREE: Final = "no message failed for lack of money: does your send call cost any?"
+
 _A_LOCK: Final = (
     "one waited while the other was held {}: other processes only do so if the lock is in the "
     "database or a file, and not a threading.Lock"
@@ -271,7 +273,8 @@ class _Wrong(NamedTuple):
         lines: Say what is wrong.
         basis: From what something differs.
         note: What the fake's books say of amounts.
-        code: The lines of a test that show it; None: they play the send, and compare with the basis.
+        code: The lines of a test that show it; None: it plays the send, and compares with the
+            basis.
     """
 
     lines: list[str]
@@ -319,6 +322,7 @@ class _SendRun(Run[SendTests]):
             pytest.skip(exploration._tried.why_nothing or self._why_nothing(kinds))
         if self._unshown:
             pytest.skip(_UNSHOWN.format(self._unshown))
+        self._skip_if_by_chance(exploration)
         self._note_tried(exploration)
         if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
             self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
@@ -373,15 +377,13 @@ class _SendRun(Run[SendTests]):
         async def sends(scene: Scene) -> None:
             fake = scene.fake
             money = fake.balance.available
-            await scene.perform(fake.set_balance("0"))
+            await scene.inside.performed(fake.set_balance("0"))
             with self._sending(fake, remedy=lambda: fake.top_up(money)) as sending:
                 await sending.play()
                 messages = scene.inside.account.messages
                 failed = any(each.state == "failed" for each in messages)
                 if not (failed or sending.held_back):
-                    pytest.skip(
-                        "no message failed for lack of money: does your send call cost any?"
-                    )
+                    pytest.skip(_FOR_FREE)
                 cause = "there was no money at first, and then top_up()"
                 await self._judge(scene, sending, cause)
 

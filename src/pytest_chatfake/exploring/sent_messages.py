@@ -87,7 +87,7 @@ async def await_books(scene: Scene, sent: Counter[Content]) -> Books:
         if not [*books.missing(sent)]:
             break
         await scene.inside.pause(_PAUSE * has_background(scene.inside))
-        await scene.perform(scene.fake.clock.advance(hours=1))
+        await scene.inside.performed(scene.fake.clock.advance(hours=1))
         await scene.take_and_settle()
         books = scene.books
     return books.without_later(first, sent)

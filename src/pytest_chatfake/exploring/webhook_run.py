@@ -155,7 +155,8 @@ class WebhookRun(Run[ReadyMade]):
         kinds = "api.fail", "api.rate_limit", "api.lose_response"
         exploration = self.explore(*kinds, ending=count_messages, compares=True, wants=wants)
         if not exploration._tried.deviating:
-            pytest.skip(_NO_CALL if is_clear else f"{_NO_CALL}, or {_NO_KEY}")
+            reason = _NO_CALL if is_clear else f"{_NO_CALL}, or {_NO_KEY}"
+            pytest.skip(exploration._tried.no_verdict or reason)
         self._require_worlds(exploration)
 
     def require_right(self) -> None:
@@ -207,7 +208,7 @@ class WebhookRun(Run[ReadyMade]):
                 end = None if by_hand else ending
                 await self._run(scene, end, looks=bool(kinds), compares=compares)
                 if not by_hand:
-                    await scene.perform(chat_fake.settle())
+                    await scene.inside.performed(chat_fake.settle())
                     inside.checks.require_accepted()
 
         scope = self._scope(kinds)._replace(
@@ -241,7 +242,8 @@ class WebhookRun(Run[ReadyMade]):
         tried = exploration._tried
         if reason := tried.why_nothing or _ALL_ALIKE * (not tried.deviating):
             pytest.skip(reason)
-        self._note_tried(exploration, advice if self.runs_here else "")
+        self._skip_if_by_chance(exploration, advice if self.runs_here else "")
+        self._note_tried(exploration)
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
         is_ours = self._has_aged and not writes(self._tests, "forget")
@@ -271,7 +273,7 @@ class WebhookRun(Run[ReadyMade]):
     async def age(self, scene: Scene, by: timedelta) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await scene.perform(scene.fake.clock.advance(by))
+        await scene.inside.performed(scene.fake.clock.advance(by))
         await self._await_method("forget()", self._forget())
 
     async def is_right(self, scene: Scene) -> bool:
@@ -324,7 +326,7 @@ class WebhookRun(Run[ReadyMade]):
             if self.judges:
                 await self.judge(scene)
             if scene.snapshot is not None:
-                await scene.perform(scene.fake.assert_order_independent(scene.snapshot))
+                await scene.inside.performed(scene.fake.assert_order_independent(scene.snapshot))
             self._sent.check(scene, books or scene.books)
 
     async def _play(self, scene: Scene, *, looks: bool) -> None:

@@ -203,7 +203,7 @@ class WebhookTests(ReadyMade):
             await scene.take_and_settle()  # it may send what is due by then
             sent, cause = scene.books.sent, "all events came again two days later"
             snapshot = scene.snapshot or list
-            await scene.perform(scene.inside.expect_idempotent(snapshot, two_days_later))
+            await scene.inside.performed(scene.inside.expect_idempotent(snapshot, two_days_later))
             books = scene.books
             scene.require_none([*books.repeats(sent)], books, sent, cause)
             if webhook_run.judges:
@@ -286,7 +286,7 @@ class WebhookTests(ReadyMade):
             # What an app adds to its own messages, others don't have.
             extra = {} if by_app else known.extra
             sent = fake.send(known.type, known.content, to=_PERSON, price="0", extra=extra)
-            await scene.perform(sent.deliver())
+            await scene.inside.performed(sent.deliver())
             await scene.settle_with_retries()
             last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
             _check_unknown(last.values())
@@ -337,7 +337,7 @@ class WebhookTests(ReadyMade):
             elif not _listens(scene, kind):
                 webhook_run.note('no unknown event type: connect(events="*")')
             else:
-                await scene.perform(scene.fake.webhooks.emit_event(kind))
+                await scene.inside.performed(scene.fake.webhooks.emit_event(kind))
                 await scene.settle_with_retries()
 
         webhook_run.compare("evolve", *POSTED, ending=unknown)
@@ -358,12 +358,12 @@ class WebhookTests(ReadyMade):
             }
             for name, verb in verbs.items():
                 known = len(fake.events)
-                await scene.perform(verb())
+                await scene.inside.performed(verb())
                 # Later ones may be the person's replies to what the app sends.
                 written = (each for each in fake.events[known:] if each.message_id is None)
                 names[next(written)] = name
                 if scene.snapshot is not None:  # the snapshot may wait for a reply
-                    await scene.perform(fake.settle())
+                    await scene.inside.performed(fake.settle())
                     await scene.inside.taken(scene.snapshot)
             await scene.settle_with_retries()
             kinds = [event.type for event in names]
@@ -390,7 +390,7 @@ class WebhookTests(ReadyMade):
             if not any(endpoint.signer for endpoint in scene.inside.connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             reject = scene.fake.webhooks.assert_rejects_forgeries
-            await scene.perform(reject(scene.snapshot, known=self.known_forgeries))
+            await scene.inside.performed(reject(scene.snapshot, known=self.known_forgeries))
             if check := scene.inside.forgery_check:
                 webhook_run.note_extent(counted(len(check.refused), "forgery", "forgeries"))
                 for note in check.notes:
