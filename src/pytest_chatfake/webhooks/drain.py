@@ -380,7 +380,7 @@ class Drain:
         decisions = (decision for post in posts for decision in post.attempt._decisions)
         marks += (each.mark for each in decisions if isinstance(each.fault, Concurrently))
         for post in posts:
-            post.round, post.attendant = self._batches, None  # it can only follow one attempt
+            post.batch, post.attendant = self._batches, None  # it can only follow one attempt
             if marks[0] not in post.attempt._marks:
                 post.attempt._marks += (marks[0],)
         for post in posts:
