@@ -1,6 +1,8 @@
 """What an ASGI app gets: scope, body, and the moment when nobody listens any more."""
 
 import asyncio
+from contextlib import suppress
+from contextvars import ContextVar
 
 import anyio
 import anyio.lowlevel
@@ -10,6 +12,11 @@ from pytest_chatfake.transport.client.responses import Response
 
 from .asgi_apps import JSON, NOTHING, finish, post, respond, start, target_of
 from .both_frameworks import BOTH, in_asyncio
+
+
+async def raise_later(_):
+    await anyio.sleep(0)
+    raise LookupError
 
 
 class App:
@@ -26,6 +33,31 @@ class App:
 
 
 # What the app gets
+
+
+TENANT = ContextVar("tenant", default="none")
+
+
+@BOTH
+@pytest.mark.parametrize("ends", [respond, raise_later], ids=["it responds", "it raises"])
+def test_what_a_request_sets_in_its_context_is_gone_with_it(run, ends):
+    seen = []
+
+    async def app(scope, receive, send):
+        await anyio.sleep(0)
+        seen.append(TENANT.get())
+        TENANT.set("A")
+        await ends(send)
+
+    async def main():
+        TENANT.set("the test's")
+        for _ in range(2):
+            with suppress(LookupError):
+                await target_of(app).attempt_async(NOTHING)
+            seen.append(TENANT.get())
+
+    run(main)
+    assert seen == ["the test's"] * 4
 
 
 @BOTH

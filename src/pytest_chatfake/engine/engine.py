@@ -464,8 +464,7 @@ class Engine:
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        scopes = self.core.scopes
-        for scope in scopes.open and scopes.current():
+        for scope in self.core.scopes.current():
             if isinstance(scope, Callback):
                 raise ChatFakeError(
                     f"can't call {what} from {scope.function}: it may only read the fake and "

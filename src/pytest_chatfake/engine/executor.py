@@ -1,6 +1,6 @@
 """Executes verbs and due work: changes the account, and emits events.
 
-The caller holds the engine's lock. Everything that can fail comes before the first change, so a
+The caller holds the fake's lock. Everything that can fail comes before the first change, so a
 verb happens as a whole or not at all. Its consequences (an open chat reads a delivered message)
 follow immediately, at the same moment, with the same line and cause. By then, the verb has
 happened, so its consequences can't be refused: if the ``extra=`` function fails for one of them,
@@ -146,26 +146,35 @@ class Executor:
                 facts = state.account.decide(verb, now)
                 if self.extra_fields is not None and facts and facts[0].what != asked:
                     asked = facts[0].what
-                    try:
-                        fields = self.extra_fields(facts[0].message, asked)
-                    except Exception as error:
-                        if errors is None:
-                            raise
-                        errors.append(error)
-                        fields = ""
+                    fields = self._ask_extra(self.extra_fields, facts[0], errors)
                     continue
                 events = state.outbox.write_facts(facts, fields, line)
-                try:
-                    if not state.outbox.ask_outbound(events):
-                        return facts, events
-                except Exception:
-                    if errors is None:
-                        raise
+                if not self._ask_outbound(state, events, errors):
                     return facts, events
         except BaseException:
             if verb.message.state == "submitted":
                 verb.message.withdraw()
             raise
+
+    def _ask_extra(self, ask: ExtraFields, fact: Fact, errors: list[Exception] | None) -> str:
+        try:
+            return ask(fact.message, fact.what)
+        except Exception as error:
+            if errors is None:
+                raise
+            errors.append(error)
+            return ""
+
+    def _ask_outbound(
+        self, state: FakeState, events: Sequence[Event], errors: list[Exception] | None
+    ) -> bool:
+        # Returns whether it was called, and the lock released.
+        try:
+            return state.outbox.ask_outbound(events)
+        except Exception:
+            if errors is None:
+                raise
+            return False
 
     def _apply(
         self, state: FakeState, facts: Sequence[Fact], events: Sequence[Event], cause: Record
@@ -254,8 +263,7 @@ class Executor:
         If the caller is inside a request or an attempt, that is recorded as the cause.
         """
         cause: Record | None = None
-        scopes = self.core.scopes
-        for scope in scopes.open and scopes.current():
+        for scope in self.core.scopes.current():
             cause = scope if isinstance(scope, Record) else cause
         is_by_person = is_by_person or isinstance(subject, PersonFact)
         return self.core.state.history.add(

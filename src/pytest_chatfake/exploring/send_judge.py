@@ -173,7 +173,7 @@ class Books(NamedTuple):
         else:
             why += ", and the send call takes no idempotency key (idempotency_header=)"
         attempt = self.calls.get(two)
-        is_alone = attempt is not None and not post_of(attempt).round
+        is_alone = attempt is not None and not post_of(attempt).batch
         if attempt is not None and is_alone and attempt is self.calls.get(one):
             posts = [call for call in self.posts if self.calls[call] is attempt]
             name = name_of(attempt.event)

@@ -88,7 +88,7 @@ class LogWriter:
         logged = self._waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
             item=-logged.item if kept_back(attempt) else logged.item,
-            round=post_of(attempt).round,
+            round=post_of(attempt).batch,
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
             calls=() if watch is None else tuple(watch.calls),

@@ -74,7 +74,7 @@ class _Trial:
         forgery: Marks its attempt.
         made: The attempt.
         flaw: How the app accepted it; empty if the app refused it.
-        result: What became of it, as soon as it is judged.
+        result: What became of it; until it is judged, it counts as accepted.
     """
 
     what: str
@@ -82,7 +82,7 @@ class _Trial:
     forgery: Forgery
     made: Attempt
     flaw: str
-    result: _Result = _Result.LEFT_OUT
+    result: _Result = _Result.GOT_THROUGH
 
 
 class ForgeryCheck:
@@ -298,8 +298,9 @@ class _Case:
         elif what in known:
             trial.result = _Result.KNOWN
             self._check.notes.append(f"known: {what} ({known[what]})")
-        elif not await self._has_verified_another(trial):
-            trial.result = _Result.GOT_THROUGH
+        elif await self._has_verified_another(trial):
+            trial.result = _Result.LEFT_OUT
+        else:
             await self._doubt(trial)
 
     async def _has_verified_another(self, trial: _Trial) -> bool:

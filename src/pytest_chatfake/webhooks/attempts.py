@@ -81,7 +81,7 @@ class Attempt(Record):
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
-    _surfaced: bool = False  # its error is raised in the test
+    _surfaced: bool = False  # the error that is raised in the test is its own, or names it
     _logged: LoggedError | None = None  # what the app logged before it failed or accepted the event
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ class Post:
         attempt: The attempt.
         request: What is posted.
         target: Posts it.
-        round: The number of its batch; 0 if it is made alone.
+        batch: The number of its batch; 0 if it is made alone.
         is_twin: Whether it is one of two attempts of an event that a fault makes at the same time.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
@@ -248,7 +248,7 @@ class Post:
     attempt: Attempt
     request: WebhookRequest
     target: Target
-    round: int = 0
+    batch: int = 0
     is_twin: bool = False
     attendant: Attendant | None = None
     signer: Signer | None = None

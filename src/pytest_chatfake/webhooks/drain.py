@@ -298,12 +298,13 @@ class Drain:
         chosen: Decision | None = None
         for fault in self._state.faults:
             decision = fault._ask(attempt)
-            if decision is None or not (decision.combines or (chosen is None and not in_batch)):
+            if decision is None:
                 continue
-            fault._fire()
             if decision.combines:
+                fault._fire()
                 self._carry_out(decision, attempt)
-            else:
+            elif chosen is None and not in_batch:
+                fault._fire()
                 chosen = decision
         if chosen is None:
             return True
@@ -379,7 +380,7 @@ class Drain:
         decisions = (decision for post in posts for decision in post.attempt._decisions)
         marks += (each.mark for each in decisions if isinstance(each.fault, Concurrently))
         for post in posts:
-            post.round, post.attendant = self._batches, None  # it can only follow one attempt
+            post.batch, post.attendant = self._batches, None  # it can only follow one attempt
             if marks[0] not in post.attempt._marks:
                 post.attempt._marks += (marks[0],)
         for post in posts:
@@ -436,7 +437,7 @@ class Drain:
         for decision in attempt._decisions:
             if isinstance(decision, Call) and not (post.attendant and post.attendant.effect):
                 decision.fault._take_back()  # the app did not come that far
-                attempt._decisions = attempt._decisions[:-1]
+                attempt._decisions = tuple(d for d in attempt._decisions if d is not decision)
             elif isinstance(decision, (Failed, Call)):
                 attempt._marks += (decision.mark,)
                 if isinstance(decision, Failed) and response.error is None:

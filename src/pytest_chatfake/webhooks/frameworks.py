@@ -24,7 +24,8 @@ _RESPONSES: Final = (
     (re.compile(rb'"Code": ?"InternalServerError"'), "create Chalice(..., debug=True)"),
 )
 
-#: The attributes in which middleware and methods keep the app.
+#: The attributes in which middleware and methods keep the app. Other objects that they hold, as of
+#: `apps_inside`, may be other apps, about which a hint would mislead.
 _WRAPPED: Final = ("app", "application", "wsgi_app", "wsgi_application", "asgi_app", "__wrapped__")
 
 #: The maximum number of middlewares around an app.

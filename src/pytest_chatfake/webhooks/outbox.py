@@ -43,13 +43,14 @@ class Outbox:
         ids: Templates of the events' ids.
         history: Where the events are recorded.
         schedule: Where attempts are scheduled.
+        endpoints: The endpoints.
         writer: Writes the events.
         per_message: Whether all events of a message have the same id.
         outbound: The ``outbound=`` function, if there is one.
         tick: How much later each event shows that it happened, in nanoseconds.
 
     Attributes:
-        endpoints: The endpoints, which a reset keeps.
+        endpoints: As given; a reset keeps them.
         events: The events that were emitted, in order.
         attempts: The attempts that have ended, in the order in which they ended.
         seen: How many of these attempts the test has read.
@@ -195,7 +196,7 @@ class Outbox:
         self.events.append(event)
         if self._tick:
             self._last = max(self._last, shown(event.moment))
-        self._send(event)
+        self._queue_attempts(event)
 
     def _number(self, event: OtherEvent) -> None:
         self._custom[event.type] += 1
@@ -206,7 +207,7 @@ class Outbox:
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        self._send(event, cause, (Mark("redeliver", "again", line),))
+        self._queue_attempts(event, cause, (Mark("redeliver", "again", line),))
 
     def forge(self, attempt: Attempt) -> Iterator[None]:
         """Make an attempt with a new event id, regardless of faults and pauses; a step."""
@@ -215,7 +216,7 @@ class Outbox:
         yield
 
     def as_of_another_message(self, event: Event, body: bytes) -> bytes:
-        """Return an event's body with the ids of a message that doesn't exist, new in each call.
+        """Return an event's body with the ids of a message that doesn't exist.
 
         A body without the fake's own ids of its message stays the same.
         """
@@ -237,7 +238,7 @@ class Outbox:
             return body
         return body.replace(f'"status":"{event.status}"'.encode(), f'"status":"{new}"'.encode())
 
-    def _send(
+    def _queue_attempts(
         self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
     ) -> None:
         if not event._is_posted:

@@ -16,7 +16,6 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import itemgetter
 from sys import maxsize
 from typing import Any, Final, TypeAlias
@@ -70,7 +69,7 @@ class Queue:
         if block is None:
             self.ready.extend(attempts)
         else:
-            self._hold(attempts, block)
+            self._hold(attempts, Held(block))
 
     def wait(self, attempt: Attempt, wait: Turn | Pause | AtCall | AtBarrier) -> None:
         """Queue an attempt that has to wait."""
@@ -239,7 +238,7 @@ class Queue:
         block, lock = object(), self._core.lock
         with lock:
             for attempt in self.ready:
-                self._hold([attempt], block)
+                self._hold([attempt], Held(block, attempt._wait))
             self.ready.clear()
         try:
             yield
@@ -247,10 +246,9 @@ class Queue:
             with lock:
                 self._let_go(attempt for (attempt,) in self.held(block))
 
-    def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
-        held = Held(block)
+    def _hold(self, attempts: Iterable[Attempt], held: Held) -> None:
         for attempt in attempts:
-            attempt._wait = held if attempt._wait is None else replace(held, then=attempt._wait)
+            attempt._wait = held
             self._put(_HELD, attempt)
 
     # Leaving

@@ -8,9 +8,11 @@ awaits the app.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from .loops import running_framework
@@ -80,10 +82,16 @@ class Cancellable:
             self._why = why
             self._end()
 
-    def run_app(self, key: object, awaitable: Awaitable[T]) -> Coroutine[Any, Any, T]:
-        """Await an app's code with :meth:`run`, or with the function in `around`."""
+    def run_app(self, key: object, awaitable: Awaitable[T]) -> Awaitable[T]:
+        """Await an app's code with :meth:`run`, or with the function in `around`.
+
+        The code gets a context of its own, as a request has at a server, so variables that it sets
+        are gone afterwards.
+        """
         attended = around.get()
-        return self.run(key, awaitable) if attended is None else attended(self, key, awaitable)
+        if attended is None:
+            return in_own_context(self.run(key, awaitable))
+        return in_own_context(attended(self, key, awaitable))
 
     async def run(self, key: object, awaitable: Awaitable[T]) -> T:
         """Await something and return its result.
@@ -145,3 +153,21 @@ class Cancellable:
         if self._why is not None:
             raise CancelledExternally(self._why)
         return results[0]
+
+
+@types.coroutine
+def in_own_context(inner: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """Like ``await inner``, in a copy of the context, but in the same task."""
+    run, step = copy_context().run, partial(inner.send, None)
+    while True:
+        try:
+            suspended = run(step)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        try:
+            step = partial(inner.send, (yield suspended))
+        except GeneratorExit:
+            run(inner.close)
+            raise
+        except BaseException as error:
+            step = partial(inner.throw, error)
