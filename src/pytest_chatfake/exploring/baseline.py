@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
-from ..fake.details import target_of, was_made
+from ..fake.details import was_made
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
 from ..report.explanations import Explanations
@@ -277,17 +276,9 @@ def _books_about(expected: object, value: object, inside: Inside) -> str:
 
 
 def has_background(inside: Inside) -> bool:
-    """Return whether the app's code may run by itself: in a thread, a task or another process."""
-    # Only while the test waits: on the private loop, tasks rest until the next attempt.
-    here = threading.current_thread(), threading.main_thread()
-    return (
-        has_other_tasks()
-        or not all(target_of(endpoint).in_process for endpoint in inside.connected)
-        or any(
-            thread not in here and not thread.name.startswith("chatfake")
-            for thread in threading.enumerate()
-        )
-    )
+    """Return whether the app's code may run while the test waits."""
+    # On the private loop, tasks rest until the next attempt.
+    return has_other_tasks() or inside.runs_elsewhere
 
 
 def without_texts(value: Any) -> object:

@@ -30,7 +30,7 @@ from ..webhooks.observing import Observer
 from ..webhooks.queue import is_late_duplicate
 from .fake import ChatFake
 from .forgery_check import ForgeryCheck
-from .snapshots import Snapshot, difference, expect_idempotent, named, taken
+from .snapshots import Snapshot, difference, expect_idempotent, named, runs_elsewhere, taken
 from .waits import pause
 
 #: The verbs after which a message is no longer ``sent``; people cause them as well.
@@ -239,6 +239,11 @@ class Inside:
     def has_delivered_early(self) -> bool:
         """Whether a message was delivered before its step."""
         return bool(self._engine.state.early)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether an app may run beside the test: in another process, or in a thread."""
+        return runs_elsewhere(self._engine)
 
     # Calls of the API
 

@@ -371,13 +371,15 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
         )
 
 
-def _may_work_by_itself(engine: Engine) -> bool:
-    # The app may act between two attempts if it runs elsewhere, or has a thread. A task that it has
-    # left on the private loop rests meanwhile, but goes on during the next attempt.
+def runs_elsewhere(engine: Engine) -> bool:
+    """Return whether an app may run beside the test: in another process, or in a thread."""
     threads = [thread for thread in threading.enumerate() if not thread.name.startswith("chatfake")]
     targets = [endpoint._target for endpoint in engine.outbox.endpoints]
-    return (
-        engine.mode == "async"
-        or len(threads) > 1
-        or not all(target.in_process and not target.on_loop for target in targets)
-    )
+    return len(threads) > 1 or not all(target.in_process for target in targets)
+
+
+def _may_work_by_itself(engine: Engine) -> bool:
+    # Between two attempts, or during the next one: until then, a task that the app has left on the
+    # private loop rests.
+    has_tasks = any(endpoint._target.on_loop for endpoint in engine.outbox.endpoints)
+    return engine.mode == "async" or has_tasks or runs_elsewhere(engine)
