@@ -181,10 +181,10 @@ def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]
             markers.append(text.removesuffix("()"))
         else:
             lacking.append(f"@pytest.mark.{marker.name}")
-    find_marker = getattr(item, "get_closest_marker", lambda _: None)
-    if body.is_async and not any(map(find_marker, _ASYNC_PLUGINS)):
-        has_plugin: Any = item.config.pluginmanager.hasplugin if item else lambda _: False
-        present = [name for name in _ASYNC_PLUGINS if has_plugin(name)]
+    is_marked = item is not None and any(map(item.get_closest_marker, _ASYNC_PLUGINS))
+    if body.is_async and not is_marked:
+        plugins = item and item.config.pluginmanager
+        present = [name for name in _ASYNC_PLUGINS if plugins and plugins.hasplugin(name)]
         markers += [f"@pytest.mark.{name}" for name in present[:1]]
         lacking += [] if present else ["a plugin for async tests, such as pytest-asyncio"]
     return imports, markers, lacking
