@@ -1,6 +1,7 @@
 """Ctrl-C, or a test's timeout, at any point of an exploration: the process is as it was."""
 
 from contextlib import suppress
+from threading import Timer
 
 import pytest
 import time_machine
@@ -21,7 +22,7 @@ def test_an_interrupt_anywhere_in_an_exploration_leaves_the_process_whole(passes
         fake.settle()
         assert passes or len(seen) == 2
 
-    process, number, came = Process(), 1, True
+    process, number, came, code = Process(), 1, True, Timer.__init__.__code__
     while came:
         interruption, explorer = Interruption(number), Explorer()
         with suppress(Interrupted, AssertionError), interruption:
@@ -29,6 +30,7 @@ def test_an_interrupt_anywhere_in_an_exploration_leaves_the_process_whole(passes
         explorer._end()  # as the fixture does
         came = interruption.came
         assert process.is_whole(), number
+        assert Timer.__init__.__code__ is code, number  # whose calls a world sees
         number += 1 + number // 25  # it has some thousand points
     assert number > 1_000
 
@@ -50,6 +52,17 @@ def test_an_interrupt_while_an_exploration_closes_a_fake_gives_back_time():
     assert time_machine.traveller_stack == []
     explorer._end()
     assert process.is_whole()
+
+
+def test_an_interrupt_before_a_watch_ends_gives_functions_back_their_code(monkeypatch):
+    def end(_):
+        raise Interrupted
+
+    monkeypatch.setattr("pytest_chatfake.exploring.memories.MemoryWatch.end", end)
+    code = Timer.__init__.__code__
+    with pytest.raises(Interrupted):
+        Explorer()(lambda fake: fake.send_text(), depth=0)
+    assert Timer.__init__.__code__ is code
 
 
 def test_an_interrupt_while_progress_is_wiped_leaves_the_process_whole():

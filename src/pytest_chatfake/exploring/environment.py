@@ -19,6 +19,7 @@ from ..fake.inside import Inside
 from ..webhooks.events import Event
 from .meetings import Point
 from .search import CheckedOptions
+from .undoing import changes, undo_since
 
 #: Shared by all explorations in the process, because two may have the same seed.
 _numbers: Final = itertools.count(1)
@@ -48,6 +49,7 @@ class Environment:
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
         self._opened = {*opened}  # in case an interrupt comes before freeze() has noted them
+        self._changes = changes()
 
     def freeze(self) -> None:
         """Freeze the clocks of the process; each world then moves them itself."""
@@ -63,6 +65,7 @@ class Environment:
         if not self._is_open:
             return
         with ExitStack() as stack:  # each step, even if one fails
+            stack.callback(undo_since, self._changes)
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
             # An interrupt leaves a world's fake open, and a body may leave its own fakes open.

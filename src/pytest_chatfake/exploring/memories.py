@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from operator import attrgetter
 from traceback import walk_stack
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..base.views import listed
 from ..webhooks.attempts import Attempt
 from .tripwires import set_detour
+from .undoing import undo_with
 
 #: The arguments of a call by name, if they are known; ``self``, and all of them
 #: by position in ``given``.
@@ -400,10 +401,9 @@ class MemoryWatch:
             self._note_call(memory, args, kwargs)
             return method(*args, **kwargs)
 
-        if name in vars(owner):
-            self._stack.callback(setattr, owner, name, method)
-        else:
-            self._stack.callback(delattr, owner, name)
+        is_own = name in vars(owner)
+        undo = partial(setattr, owner, name, method) if is_own else partial(delattr, owner, name)
+        undo_with(self._stack, undo)
         setattr(owner, name, shadow)
 
     def _note_call(

@@ -13,6 +13,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias
 
+from .undoing import undo_with
+
 #: Takes ``"before"`` or ``"after"``.
 Report: TypeAlias = Callable[[str], Awaitable[object] | None]
 
@@ -49,8 +51,7 @@ def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStac
     original.__kwdefaults__ = function.__kwdefaults__
     made, called = names["make"](*free).__code__, partial(call, original)
     constants = tuple(called if constant == "call" else constant for constant in made.co_consts)
-    # First, because an interrupt may come at any time.
-    stack.callback(setattr, function, "__code__", code)
+    undo_with(stack, partial(setattr, function, "__code__", code))
     function.__code__ = made.replace(co_consts=constants)
 
 
