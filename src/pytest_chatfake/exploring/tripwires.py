@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
-from types import FunctionType
+from functools import lru_cache, partial
+from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
 from .undoing import undo_with
@@ -39,20 +39,26 @@ def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStac
 
     If the function is async, the result of ``call`` is awaited.
     """
-    code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
-    is_async = inspect.iscoroutinefunction(function)
-    prefix, wait = "async " * is_async, "await " * is_async
-    source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait)
-    names: dict[str, Callable[..., FunctionType]] = {}
-    exec(compile(source, __file__, "exec"), names)  # noqa: S102 - executes the text above
+    code = function.__code__
     original = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     original.__kwdefaults__ = function.__kwdefaults__
-    made, called = names["make"](*free).__code__, partial(call, original)
+    is_async = inspect.iscoroutinefunction(function)
+    made, called = _code_of_a_detour(code.co_freevars, is_async), partial(call, original)
     constants = tuple(called if constant == "call" else constant for constant in made.co_consts)
     undo_with(stack, partial(setattr, function, "__code__", code))
     function.__code__ = made.replace(co_consts=constants)
+
+
+@lru_cache  # worlds detour the same functions again and again
+def _code_of_a_detour(variables: tuple[str, ...], is_async: bool) -> CodeType:
+    free = [f"_{name}" for name in variables]
+    prefix, wait = "async " * is_async, "await " * is_async
+    source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait)
+    names: dict[str, Callable[..., FunctionType]] = {}
+    exec(compile(source, __file__, "exec"), names)  # noqa: S102 - executes the text above
+    return names["make"](*free).__code__
 
 
 @contextmanager
