@@ -259,13 +259,9 @@ ok       all_events_are_taken: 6 events
 """)
 
 
-def test_an_error_whose_traceback_the_app_prints_counts_as_well(run):
-    code = """
-    import io
-    import sys
-    import traceback
-
-    class Prints(Shop):
+#: An app that accepts an event after an error, of which subclasses tell.
+CATCHES = """
+    class Catches(Shop):
         __test__ = False
 
         def take(self, id, status):
@@ -273,24 +269,34 @@ def test_an_error_whose_traceback_the_app_prints_counts_as_well(run):
             try:
                 raise LookupError("no such message")
             except LookupError as error:
-                self.show(error)
+                self.tell(error)
+"""
 
-    class TestPrints(Prints):
+
+def test_an_error_whose_traceback_the_app_prints_counts_as_well(run):
+    code = """
+    import io
+    import sys
+    import traceback
+    """
+    code += CATCHES
+    code += """
+    class TestPrints(Catches):
         __test__ = True
 
-        def show(self, error):
+        def tell(self, error):
             traceback.print_exc()
 
-    class TestPrintsWithArguments(Prints):
+    class TestPrintsWithArguments(Catches):
         __test__ = True
 
-        def show(self, error):
+        def tell(self, error):
             traceback.print_exception(type(error), error, error.__traceback__, file=sys.stdout)
 
-    class TestLogsAWarning(Prints):
+    class TestLogsAWarning(Catches):
         __test__ = True
 
-        def show(self, error):
+        def tell(self, error):
             print(error)
             traceback.print_exc(file=io.StringIO())
             logging.getLogger("shop").warning("failed: %s", traceback.format_exc())
@@ -326,33 +332,25 @@ def test_an_error_that_is_reported_past_any_log_is_named(run, monkeypatch):
     import rollbar, sys
     from rich.console import Console
     from sentry_sdk.api import capture_exception
-
-    class Reports(Shop):
-        __test__ = False
-
-        def take(self, id, status):
-            super().take(id, status)
-            try:
-                raise LookupError("no such message")
-            except LookupError as error:
-                self.report(error)
-
-    class TestConsole(Reports):
+    """
+    code += CATCHES
+    code += """
+    class TestConsole(Catches):
         __test__ = True
 
-        def report(self, error):
+        def tell(self, error):
             Console().print_exception()
 
-    class TestSentry(Reports):
+    class TestSentry(Catches):
         __test__ = True
 
-        def report(self, error):
+        def tell(self, error):
             capture_exception(error, extra=1)
 
-    class TestRollbar(Reports):
+    class TestRollbar(Catches):
         __test__ = True
 
-        def report(self, error):
+        def tell(self, error):
             rollbar.report_exc_info(sys.exc_info())
     """
     assert cards(run(code, "all_events")) == snapshot("""\
