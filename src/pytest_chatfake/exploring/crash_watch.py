@@ -86,7 +86,7 @@ class CrashWatch(PointWatch):
             task.cancel()
 
     def _started(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        # As on a server: what a library keeps for the task or in its context ends with the crash.
+        # As on a server: what a library keeps for the task ends with the crash.
         if running_framework() == "trio":
             return running
         import asyncio  # noqa: PLC0415 - running, so imported

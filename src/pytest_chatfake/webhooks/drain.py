@@ -489,9 +489,12 @@ class Drain:
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        raised = f"by {endpoint._shown} on" if post.is_posted else f"before {endpoint._shown} got"
         if error is post.ended:
             raised = f"around {endpoint._shown} on"
+        elif post.is_posted:
+            raised = f"by {endpoint._shown} on"
+        else:
+            raised = f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
         self._raised.append(error)
         return None
