@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Final, TypeAlias
 
 from ..domain.ids import lookalike
+from .faults import with_a_space
+
+#: Changes a body.
+Change: TypeAlias = Callable[[bytes], bytes]
 
 #: How much longer a body is made to see which parts of headers have it inside them; more than the
 #: length of an ECDSA signature varies by.
@@ -34,12 +40,22 @@ def longer(body: bytes) -> bytes:
     return body + b"&more=" + more
 
 
-def with_another_field(body: bytes) -> Iterator[bytes]:
-    """Yield bodies in which one field has another valid value.
+def changes_of(body: bytes) -> list[Change]:
+    """Return changes of a body: of its bytes alone, and then of one field each.
 
-    Amounts come first, then times. Of the others, the last field comes first: ids, which are often
-    looked up, stand at the beginning of a body.
+    They are good for each body with the same fields, which stays as valid as before. Amounts come
+    first, then times. Of the others, the last field comes first: ids, which are often looked up,
+    stand at the beginning of a body.
     """
+    fields = enumerate(_with_another_field(body))
+    return [with_a_space, *(partial(_changed_at, number) for number, _ in fields)]
+
+
+def _changed_at(number: int, body: bytes) -> bytes:
+    return next(islice(_with_another_field(body), number, None))
+
+
+def _with_another_field(body: bytes) -> Iterator[bytes]:
     is_json = body.lstrip()[:1] in {b"{", b"["}
     found = (_IN_JSON if is_json else _IN_FORM).finditer(body)
     values = [value for value in found if not is_json or value[2] is None]
