@@ -168,7 +168,7 @@ LIKELY = {
     "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
     "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
     "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
-    "webhooks.changed_bodies": "test_forged_schemes",
+    "webhooks.changed_bodies": "test_changed_bodies test_forged_schemes",
     "webhooks.header_parts": "test_header_parts test_forged_schemes test_forgeries",
     "webhooks.probes": "test_forged_schemes test_forgeries",
     "webhooks.schemes": "test_forged_schemes test_forgeries",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from typing import Final, TypeAlias
 
 from ..domain.ids import lookalike
@@ -47,26 +46,28 @@ def changes_of(body: bytes) -> list[Change]:
     first, then times. Of the others, the last field comes first: ids, which are often looked up,
     stand at the beginning of a body.
     """
-    fields = enumerate(_with_another_field(body))
-    return [with_a_space, *(partial(_changed_at, number) for number, _ in fields)]
+    fields = range(len(_with_other_fields(body)))
+    return [with_a_space, *(partial(_with_other_field, number) for number in fields)]
 
 
-def _changed_at(number: int, body: bytes) -> bytes:
-    return next(islice(_with_another_field(body), number, None))
+def _with_other_field(number: int, body: bytes) -> bytes:
+    return _with_other_fields(body)[number]
 
 
-def _with_another_field(body: bytes) -> Iterator[bytes]:
+def _with_other_fields(body: bytes) -> list[bytes]:
     is_json = body.lstrip()[:1] in {b"{", b"["}
     found = (_IN_JSON if is_json else _IN_FORM).finditer(body)
     values = [value for value in found if not is_json or value[2] is None]
     values.reverse()
+    bodies: list[bytes] = []
     for value in sorted(values, key=_rank)[:_MOST_FIELDS]:
         start, end = value.span()
         changed = _LAST_DIGIT.sub(_other_digit, value[0])
         if changed == value[0]:
             changed = _LAST_LETTER.sub(lambda letter: letter[0].swapcase(), changed)
         if changed != value[0]:
-            yield body[:start] + changed + body[end:]
+            bodies.append(body[:start] + changed + body[end:])
+    return bodies
 
 
 def _rank(value: re.Match[bytes]) -> int:

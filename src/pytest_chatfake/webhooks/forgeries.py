@@ -1,16 +1,16 @@
 """Forgeries: requests without a valid signature, which an app has to refuse.
 
-A signer may be any function, so what it signs is found out by calling it. Say it returns this::
+A signer may be any function, so what it signs is found out by calling it. Say it returns::
 
     X-Time: 1767268800
-    X-Signature: v1=9c56cc51b374c3ba189210d5b6d4bf57
+    X-Signature: v1=7e0f7c115ec4c598
 
-1. A :class:`.Probe` takes the headers apart (``1767268800``, ``v1``, ``9c56...``), and calls the
-   signer again: for another body, ``9c56...`` changes; for another time, ``1767268800`` as well.
-2. So, says the :class:`.Scheme`, ``9c56...`` is the signature, and the body and X-Time are signed.
-3. The table in :func:`forgeries` says what can be forged: ``v1=a643...`` is *with a wrong
-   signature*, ``sha1=a643...`` *with another scheme's prefix*, and yesterday's headers are *signed
-   a day ago*. An app that verifies X-Signature refuses each, and accepts the genuine request.
+1. :class:`.Probe` takes that apart (``1767268800``, ``v1``, ``7e0f...``), and calls it once more:
+   for another body, ``7e0f...`` changes; for another time, ``1767268800`` changes as well.
+2. So :class:`.Scheme` says: ``7e0f...`` is the signature, and covers the body and X-Time.
+3. So :func:`forgeries` can fill its table: ``v1=2b9a2d884bd5d408`` is *with a wrong signature*, no
+   X-Time is *without X-Time*, yesterday's headers are *signed a day ago*. An app that verifies
+   signatures accepts the genuine headers, and refuses each of these.
 """
 
 from __future__ import annotations
