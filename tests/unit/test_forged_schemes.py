@@ -770,25 +770,39 @@ def test_an_app_that_only_looks_at_the_time_beside_a_key_is_found():
 
 
 @pytest.mark.parametrize(
-    ("limit", "why"),
+    ("scheme", "turn", "left_out"),
     [
-        (9, "the app then verifies X-Hub-sha256, which is genuine"),
-        (1, "accepted, but a 429 hides whether the app then verifies X-Hub-sha256"),
+        (NewOrOld(), 99, "X-Hub-sha1 (the app then verifies X-Hub-sha256, which is genuine)"),
+        (
+            NewOrOld(),
+            4,
+            "X-Hub-sha1 (accepted, but a 429 hides whether the app then verifies X-Hub-sha256)",
+        ),
+        (
+            KeyAndId(),
+            99,
+            "X-Request-Id (the app accepts any X-Request-Id, so it may be unsigned)",
+        ),
+        (
+            KeyAndId(),
+            5,
+            "X-Request-Id (accepted, but a 429 hides whether the app accepts any X-Request-Id)",
+        ),
     ],
 )
-def test_a_429_does_not_show_that_another_signature_is_verified(limit, why, fake):
-    scheme, refused = NewOrOld(), count()
+def test_what_a_control_has_shown_is_said_unless_a_429_hides_it(scheme, turn, left_out, fake):
+    requests = count()
 
     def receive(request):
-        if scheme.accepts(request, ""):
-            return 204
-        return 401 if next(refused) < limit else 429
+        if next(requests) == turn:
+            return 429
+        return 204 if scheme.accepts(request, "") else 401
 
     send_to(fake, receive, signer=scheme.sign)
     assert verdict(fake) == []
     notes = fake.webhooks._forgery_check.notes
 
-    assert f"left out: without X-Hub-sha1 ({why}), at receive()" in notes
+    assert f"left out: without {left_out}, at receive()" in notes
 
 
 @every_scheme
