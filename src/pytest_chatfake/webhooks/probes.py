@@ -107,28 +107,28 @@ class Probe:
         genuine = sign(signer, request)
         self.makes_body: bool = genuine.body != request.body
         self.headers: Mapping[str, str] = genuine
-        self._first: Mapping[str, str] = genuine
+        self._steady: Mapping[str, str] = genuine  # what answers are compared with
         self.unsteady: Places = set()
         self.contents: Places = set()
         again = self.ask()
         self.random: Places = again.changed
         if self.random:
             self._signer = _repeating(signer)
-            self._first = self.ask().headers
+            self._steady = self.ask().headers
             again = self.ask()
         self.unsteady = again.changed
         grown = self.ask(body=longer(request.body))
         self.contents = {
             place
             for place in grown.changed
-            if len(part_at(grown.headers, place)) >= len(part_at(self._first, place)) + LONGER
+            if len(part_at(grown.headers, place)) >= len(part_at(self._steady, place)) + LONGER
         }
         self.with_other_body, self.change = self._find_change()
         self.with_other_id: Answer = self.ask(_id=other_id(request.id))
         event = another or request.event
         self.with_other_event: Answer = self.ask(event=event, body=event._posted(event.body))
         self.old: Answer = self.ask(timestamp=request.timestamp - DAY)
-        clear = opened(self._first)
+        clear = opened(self._steady)
         times = differing(clear, opened(self.old.headers)) - differing(clear, opened(again.headers))
         shown = [_MOMENT.fullmatch(part_at(clear, place)) for place in times]
         self.dated: set[str] = names_of(times)
@@ -139,12 +139,12 @@ class Probe:
         try:
             headers: Mapping[str, str] = sign(self._signer, replace(self._request, **changes))
         except Exception:  # a signer that reads the body may not know other values
-            headers = self._first
-        changed = differing(self._first, headers) - self.unsteady
+            headers = self._steady
+        changed = differing(self._steady, headers) - self.unsteady
         signatures = {
             place
             for place in changed - self.contents
-            if _may_sign(part := part_at(self._first, place), part_at(headers, place))
+            if _may_sign(part := part_at(self._steady, place), part_at(headers, place))
             and not self.is_public(part)
         }
         return Answer(headers, changed, signatures)
@@ -175,7 +175,7 @@ class Probe:
     def may_sign_a_token(self) -> bool:
         """Whether a part may be a token that is made of the body, and only that is signed."""
         places = self.with_other_body.changed - self.contents
-        parts = [part_at(self._first, place) for place in places - tokens(self._first, places)]
+        parts = [part_at(self._steady, place) for place in places - tokens(self._steady, places)]
         of_the_signer = [
             part for part in parts if len(part) >= LONG and part.encode() not in self._shown_in
         ]
