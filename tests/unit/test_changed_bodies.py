@@ -8,7 +8,7 @@ from pytest_chatfake.webhooks.changed_bodies import LONGER, changes_of, longer
 
 #: Bodies, and what is changed in each: amounts come first, then times, then the last field.
 CHANGED = {
-    '{"id":"a1","n":true,"at":"2026-01-01","by":"b\\n","s":"c","price" : -0.05}': [
+    '{"id":"a1","n":true,"price" : -0.05,"at":"2026-01-01","by":"b\\n","s":"c"}': [
         ("-0.05", "-0.04"),
         ("2026-01-01", "2026-01-08"),
         ('"c"', '"C"'),
