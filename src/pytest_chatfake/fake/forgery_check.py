@@ -7,7 +7,7 @@ forgeries have locked the service out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -242,22 +242,11 @@ class _Case:
             self._leave_out(left_out)
 
     async def _post_genuine(self) -> None:
-        # Post the genuine event first: an app that refuses even that proves nothing. If a request
-        # shows no id, a copy would be a duplicate, so it comes last.
-        event, outbox = self.event, self._outbox
-        others: dict[str, _Content] = {
-            "of another message": partial(outbox.as_of_another_message, event),
-            "with another status": partial(outbox.as_of_another_status, event),
-        }
-        contents: dict[str, _Content | None] = {"under a new id": None} if self._shows_id else {}
-        contents |= {
-            what: other
-            for what, other in others.items()
-            if event._seen(other(event.body), event.body) != event.body
-        }
-        contents |= {} if self._shows_id else {"unchanged": None}
+        # Post the genuine event first: an app that refuses even that proves nothing.
+        tried: list[str] = []
         end = ""
-        for what, content in contents.items():
+        for what, content in self._contents():
+            tried.append(what)
             self._content = content
             made = await self._attempt(GENUINE, self._genuine)
             # Whether each attempt is another event to the app.
@@ -269,9 +258,23 @@ class _Case:
                 return
             end = made._end
         raise ChatFakeError(
-            f"{FORGING} can't tell: {event._name} {', then '.join(contents)} was refused {end}, "
+            f"{FORGING} can't tell: {self.event._name} {', then '.join(tried)} was refused {end}, "
             f"although it was a genuine copy. So refusing forgeries proves nothing"
         )
+
+    def _contents(self) -> Iterator[tuple[str, _Content | None]]:
+        # If a request shows no id, a copy would be a duplicate, so it comes last.
+        event, outbox = self.event, self._outbox
+        if self._shows_id:
+            yield "under a new id", None
+        for what, other in (
+            ("of another message", outbox.as_of_another_message),
+            ("with another status", outbox.as_of_another_status),
+        ):
+            if event._seen(other(event, event.body), event.body) != event.body:
+                yield what, partial(other, event)
+        if not self._shows_id:
+            yield "unchanged", None
 
     async def _try(self, what: str, forged: Forged) -> _Trial:
         before = self._value
