@@ -99,7 +99,7 @@ LIKELY = {
     "fake.clock": "test_clock test_agenda test_edges",
     "fake.edges": "test_edges",
     "fake.event_filters": "test_other_events test_faults test_refusals",
-    "fake.forgery_check": "test_forgeries test_forged_schemes",
+    "fake.forgery_check": "test_forgeries test_forged_schemes test_resets",
     "fake.paused": "test_paused golden/test_golden",
     "fake.receiver": "test_receiver test_refusals",
     "fake.recipients": "test_people",

@@ -172,10 +172,13 @@ class Scheme:
 
     def _likeliest(self, headers: Mapping[str, str]) -> Places:
         # The longest parts of one header, because a nonce has to stay the same.
+        if not self._places:
+            return set()
+
         def likelihood(place: Place) -> tuple[bool, int, str]:
             return bool(_HINT.search(place[0])), len(part_at(headers, place)), place[0]
 
-        _, length, name = max(map(likelihood, self._places), default=(False, 0, ""))
+        _, length, name = max(map(likelihood, self._places))
         return {
             place
             for place in self._places
