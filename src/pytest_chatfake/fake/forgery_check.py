@@ -1,8 +1,9 @@
 """Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``.
 
 A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery.
-What becomes of it is a :class:`_Result`. At the end, another genuine copy shows whether the
-forgeries have locked the service out.
+If the app accepts one, a control may show that it was right to. What becomes of a forgery is a
+:class:`_Result`. At the end, another genuine copy shows whether the forgeries have locked the
+service out.
 """
 
 from __future__ import annotations
