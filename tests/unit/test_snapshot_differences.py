@@ -42,6 +42,11 @@ TOLD = {
         "snapshot: the same items in a different order (sort them in the snapshot?)",
     ),
     "fields exchanged": ((1, 2), (2, 1), "[0]: 2; before: 1\n  [1]: 1; before: 2"),
+    "many fields": (
+        (0,) * 7,
+        (1,) * 7,
+        "".join(f"[{number}]: 1; before: 0\n  " for number in range(4)) + "and 3 more",
+    ),
     "another value": ([1, {"a": 2}], [1, {"a": 3}], '[1]["a"]: 3; before: 2'),
     "other items, and more of them": ([1], [2, 3], "[0]: 2; before: 1\n  [1]: 3; before: missing"),
     "a named tuple": (Pair(1, "sent"), Pair(1, "read"), "[1]: 'read'; before: 'sent'"),
