@@ -16,7 +16,7 @@ A signer may be any function, so what it signs is found out by calling it. Say i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -179,10 +179,10 @@ class _Forger:
 
     # -- something is missing ----------------------------------------------------------------------
 
-    def without(self, *names: str, wrong: list[str] | None = None) -> Signer:
+    def without(self, *names: str, wrong: Sequence[str] = ()) -> Signer:
         def forge(request: WebhookRequest) -> Signature:
             found = self.sign(request)
-            spoilt = {k: v for k, v in self.scheme.wrong(found).items() if k in (wrong or ())}
+            spoilt = {k: v for k, v in self.scheme.wrong(found).items() if k in wrong}
             left = {k: v for k, v in {**found, **spoilt}.items() if k not in names}
             # Without fields, nothing is left of what the signer has made of the body.
             return found.forged(left) if any(map(is_field, left)) else Signature(left, request.body)
