@@ -23,6 +23,11 @@ class Order:
     read: int = field(default=0, compare=False)
 
 
+@dataclass
+class Row:
+    number: int
+
+
 LONG = "Sale ends today. " * 20
 
 #: What a snapshot was, what it is, and what is said of that.
@@ -55,6 +60,7 @@ TOLD = {
     "a key less": ({"a": 1}, {}, '["a"]: missing; before: 1'),
     "another key": ({1: 2}, {"1": 2}, '[1]: missing; before: 2\n  ["1"]: 2; before: missing'),
     "a member more": ({1}, {1, 2}, "snapshot: one more (2); 2 items; before: 1"),
+    "two members more": (set(), {8, 1}, "snapshot: 2 more (1, 8); 2 items; before: 0"),
     "another member": (
         {"a": frozenset("bc")},
         {"a": frozenset("cd")},
@@ -70,6 +76,7 @@ TOLD = {
         Order(1, ["sent", "sent"], read=2),
         ".statuses: one more ('sent'); 2 items; before: 1",
     ),
+    "nothing for an object": (Row(1), None, "snapshot: None; before: Row(number=1)"),
     "a class with fields": (Order, int, f"snapshot: <class 'int'>; before: {Order!r}"),
     "money": (Decimal("0.05"), Decimal("0.10"), "snapshot: 0.10; before: 0.05"),
     "a float for money": (
