@@ -120,6 +120,8 @@ TIMES = {
     "texts of SQL": ("2026-11-29 12:00:00", "2026-11-29 12:00:01"),
     "seconds": (START, START + 3600.5),
     "milliseconds": (START * 1000, START * 1000 + 1),
+    "microseconds": (START * 10**6, START * 10**6 + 1),
+    "nanoseconds": (START * 10**9, START * 10**9 + 1),
     "decimals": (Decimal(START), Decimal(START + 1)),
     "inside rows": ([{"at": NOON, "status": "read"}], [{"at": LATER, "status": "read"}]),
 }
