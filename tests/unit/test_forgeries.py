@@ -413,7 +413,12 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through(fake)
     ("signer", "app", "says"),
     [
         (None, lambda _: 204, r"signer=HmacSigner(secret)"),
-        (SIGNER, lambda _: 401, "can't tell: sent m1"),
+        (
+            SIGNER,
+            lambda _: 401,
+            "can't tell: sent m1 under a new id, then of another message, then with another status "
+            "was refused at <lambda>(): status 401",
+        ),
         (SIGNER, App(), ""),
     ],
 )
@@ -651,18 +656,24 @@ def test_an_app_that_takes_no_other_message_gets_another_status_or_a_copy(
         assert marks.count("forgery check, genuine") == expected
 
 
-def test_an_app_that_takes_no_genuine_copy_is_told_so():
+@pytest.mark.parametrize(
+    ("outbound", "copies"),
+    [
+        (form, "of another message, then with another status, then unchanged"),
+        (lambda _: "to=all", "unchanged"),
+    ],
+)
+def test_an_app_that_takes_no_genuine_copy_is_told_so(outbound, copies):
     app = Once()
-    with frozen_fake(outbound=form) as fake:
+    with frozen_fake(outbound=outbound) as fake:
         fake.webhooks.connect(handler=app, signer=BODY_ONLY)
         app.known, app.statuses = fake.send_text().id, ["sent"]
         with pytest.raises(ChatFakeError) as failure:
             fake.webhooks.assert_rejects_forgeries()
 
     assert str(failure.value) == (
-        "assert_rejects_forgeries() can't tell: sent m1 of another message, then with another "
-        "status, then unchanged was refused at Once(): status 409, although it was a genuine copy. "
-        "So refusing forgeries proves nothing"
+        f"assert_rejects_forgeries() can't tell: sent m1 {copies} was refused at Once(): status "
+        f"409, although it was a genuine copy. So refusing forgeries proves nothing"
     )
 
 
