@@ -6,6 +6,7 @@ from enum import Enum
 import pytest
 
 from pytest_chatfake import UndeliveredWebhooks, WebhookRequest
+from pytest_chatfake.webhooks import drain
 
 from .fakes import NOON, received_statuses, trail
 from .wsgi_apps import App
@@ -121,7 +122,8 @@ def test_events_that_cause_each_other_endlessly_are_stopped_with_the_line(fake):
     assert received_statuses(receiver) == ["sent"]
 
 
-def test_an_endless_loop_is_stopped_at_all_endpoints_at_once(fake):
+def test_an_endless_loop_is_stopped_at_all_endpoints_at_once(fake, monkeypatch):
+    monkeypatch.setattr(drain, "MAX_DEPTH", 50)
     fake.webhooks.connect(handler=lambda _: fake.send_text() and 200)
     fake.webhooks.receiver()
     with pytest.raises(UndeliveredWebhooks):
