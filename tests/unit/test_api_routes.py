@@ -53,10 +53,11 @@ def test_a_route_may_return_a_response_of_its_own(fake, call_api):
 
 
 def test_the_last_route_added_responds_even_if_an_earlier_one_is_more_special(fake, call_api):
-    fake.route("/orders/new")(lambda _: {"by": "the first"})
+    fake.route("/orders/new", ["POST", "PUT"])(lambda _: {"by": "the first"})
     fake.route("/orders/<number>")(lambda _, number: {"by": "the last"})
 
     assert call_api(fake, "POST", "/orders/new").json() == {"by": "the last"}
+    assert call_api(fake, "PUT", "/orders/new").json() == {"by": "the first"}
 
 
 def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api):

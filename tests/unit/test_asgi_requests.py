@@ -125,7 +125,7 @@ def test_each_request_has_its_own_copy_of_the_state():
 
 
 @BOTH
-def test_after_the_body_receive_waits_until_the_response_is_complete(run):
+def test_after_the_body_all_that_wait_are_told_when_the_response_is_complete(run):
     order = []
 
     async def app(scope, receive, send):
@@ -144,11 +144,12 @@ def test_after_the_body_receive_waits_until_the_response_is_complete(run):
 
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
+            group.start_soon(watch)
             group.start_soon(response)
         order.append((await receive())["type"])
 
     assert Response(200, b"ab") == post(app, run=run)
-    assert order == ["half", "complete", "http.disconnect", "http.disconnect"]
+    assert order == ["half", "complete", *["http.disconnect"] * 3]
 
 
 def test_a_task_that_waits_for_a_disconnect_is_told_when_the_app_returns():

@@ -45,12 +45,6 @@ def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(fake, monkeyp
     assert ("delivered", at(seconds=1.5)) == (message.status, fake.clock.now)
 
 
-@pytest.mark.asyncio
-async def test_an_app_that_awaits_its_sleep_can_have_the_clock_s(fake):
-    await fake.clock.sleep(60)
-    assert fake.clock.now == at(seconds=60)
-
-
 @pytest.mark.parametrize(
     "moment",
     [

@@ -43,6 +43,7 @@ def fake():
 def belonging(fake):
     """What belongs to another fake, or was forgotten by a reset, by the kind of the argument."""
     old = fake.send_text()
+    (old_event,) = old.events
     fake.reset()
     assert fake.send_text().id == old.id
     with ChatFake() as other:
@@ -57,6 +58,7 @@ def belonging(fake):
         before = visible_state(other)
         found = {kind: [((ValueError,), value)] for kind, value in values.items()}
         found["Message"].append(((ClosedError,), old))
+        found["Event"].append(((ValueError,), old_event))
         yield found
         assert visible_state(other) == before
 
