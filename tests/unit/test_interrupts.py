@@ -18,8 +18,8 @@ from .api_clients import send_call
 from .fakes import section
 from .middles import PACKAGE, POINTS
 
-#: Up to 3.13, it looks at none between a lock's own `__enter__` or `__exit__` and the block.
-#: Since 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
+#: Up to 3.13, Python looks at no signal between a lock's own `__enter__` or `__exit__` and the
+#: block. Since 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
 HANDS = frozenset({"__enter__", "__exit__"} if sys.version_info >= (3, 14) else ())
 
 
