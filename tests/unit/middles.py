@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 import pytest_chatfake
 
 from .fakes import frozen_fake, own_lines
@@ -13,6 +15,15 @@ PACKAGE = str(Path(pytest_chatfake.__file__).parent)
 #: Where Python looks at signals, and at other threads: a function begins, or one has returned, of
 #: C's too.
 POINTS = frozenset({"call", "return", "c_return"})
+
+
+@pytest.fixture(autouse=True)
+def switching_all_the_time():
+    """Let threads take turns as often as can be; for the modules that take it in."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
 
 
 class Meanwhile:

@@ -15,7 +15,7 @@ from pytest_chatfake import (
     UnusedFault,
 )
 
-from .fakes import fake_with_receiver, frozen_fake, in_another_thread, received_bodies, unchanged
+from .fakes import fake_with_receiver, frozen_fake, received_bodies, unchanged
 
 SECRET = "whsec_c2VjcmV0"
 
@@ -223,21 +223,6 @@ def test_a_body_that_fails_for_what_a_person_does_unasked_is_not_posted():
             message.deliver()
         assert (message.status, len(receiver.requests)) == ("read", 2)
         assert "got read m1 (caused at " in caught.value.__notes__[0]
-
-
-def test_who_sends_while_the_function_runs_takes_no_event_s_id():
-    def outbound(_):
-        if fake_of:
-            in_another_thread(fake_of.pop().send_text)
-        return {}
-
-    with fake_with_receiver(outbound=outbound) as (fake, _):
-        fake_of[:] = [fake]
-        fake.send_text()
-
-        ids = [event.json()["id"] for event in fake.events]
-        assert ids == [event.id for event in fake.events]
-        assert len({*ids}) == 2
 
 
 def test_what_a_test_makes_whole_or_has_recorded_keeps_its_form(tmp_path):

@@ -14,16 +14,6 @@ from .wsgi_apps import App
 # -- who gets what ---------------------------------------------------------------------------------
 
 
-def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake):
-    message = fake.send_text()
-    assert fake.webhooks.attempts == ()
-    receiver = fake.webhooks.receiver()
-    message.deliver()
-
-    assert len(fake.events) == 2
-    assert received_statuses(receiver) == ["delivered"]
-
-
 def test_a_disconnected_endpoint_gets_nothing_more(fake, receiver):
     message = fake.send_text()
     receiver.endpoint.disconnect()
