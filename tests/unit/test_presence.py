@@ -2,8 +2,6 @@
 
 import pytest
 
-from pytest_chatfake import Naming
-
 from .event_fields import (
     CONVERSATION_FIELDS,
     ENVELOPE,
@@ -36,5 +34,3 @@ def test_an_event_has_exactly_the_fields_of_its_status(kind):
     if kind.platform:
         assert message["chatApiError"].keys() == PLATFORM_ERROR
         assert message["chatApiError"]["error_data"].keys() == ERROR_DATA
-
-

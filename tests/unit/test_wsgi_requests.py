@@ -93,5 +93,3 @@ def test_an_app_writes_into_its_environ_unseen_by_the_next_request():
     target.attempt(NOTHING)
 
     assert seen == [False, False]
-
-
