@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-import time_machine
 
 from pytest_chatfake import ChatFake
 
@@ -50,14 +49,6 @@ def test_the_balance_follows_what_happens(call_api):
             seen.append(str(call_api(fake).json()["amount"]))
 
         assert seen == ["1", "0.70", "0.80", "0.85"]
-
-
-def test_the_balance_knows_of_a_drop_that_is_due(call_api):
-    with time_machine.travel(NOON, tick=False) as traveller, ChatFake() as fake:
-        fake.send_text()
-        traveller.shift(30 * 86_400)
-
-        assert Decimal("100.00") == Decimal(call_api(fake).json()["amount"])
 
 
 def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
