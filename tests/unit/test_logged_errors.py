@@ -7,9 +7,7 @@ import queue
 import re
 import threading
 import traceback
-from contextlib import contextmanager
 from functools import partial
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
@@ -17,6 +15,7 @@ from pytest_chatfake.report.highlights import Highlights
 from pytest_chatfake.webhooks.logged_errors import printed_error
 
 from .fakes import frozen_fake, send_to
+from .wsgi_apps import served
 
 
 def log_an_error(text, level=logging.ERROR):
@@ -313,25 +312,6 @@ def test_words_in_wsgi_errors_that_are_no_traceback_are_no_error(fake, capsys):
 
 
 # A server in this process
-
-
-@contextmanager
-def served(app):
-    """A WSGI app behind a URL in this process."""
-    server = make_server("127.0.0.1", 0, app, handler_class=QuietHandler)
-    thread = threading.Thread(target=server.serve_forever, args=[0.01], name="chatfake-served")
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-class QuietHandler(WSGIRequestHandler):
-    def log_message(self, *args):
-        pass
 
 
 def logging_app(status, after=None):
