@@ -223,7 +223,7 @@ def test_where_two_threads_meet_it_is_as_if_one_came_after_the_other(first, seco
 
 
 def test_where_two_threads_call_the_api_a_fault_meets_one_of_them():
-    for number in count(1):
+    for number in count(1, 2):
         came, (got, _, found) = met("call the API", "call the API", number)
         if not came:
             break
