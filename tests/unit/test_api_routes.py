@@ -5,7 +5,6 @@ from unittest.mock import Mock
 
 import pytest
 from werkzeug import Response
-from werkzeug.exceptions import abort
 
 from .fakes import received_statuses
 
@@ -114,13 +113,6 @@ def test_nonsense_of_a_route_is_a_500_and_an_error_in_the_test(fake, call_api, r
     assert (response.status, response.json()["error"]["code"]) == (500, "INTERNAL_SERVER_ERROR")
     with pytest.raises((TypeError, ValueError), match=f"route /x: expected {expected}"):
         fake.settle()
-
-
-def test_a_route_may_abort_with_a_status(fake, call_api):
-    fake.route("/x", ["GET"])(lambda _: abort(422))
-
-    assert call_api(fake, "GET", "/x").status == 422
-    fake.settle()  # and nothing comes back
 
 
 @pytest.mark.parametrize(

@@ -41,19 +41,6 @@ def test_a_send_endpoint_returns_the_resource_that_the_event_has(fake, receiver)
     assert received_statuses(receiver) == ["sent"]
 
 
-def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake):
-    fake.send_endpoint(reply=lambda _: None)
-    assert post(fake, ORDER).status == 204
-    fake.send_endpoint(reply=lambda _: (b"{", 202))
-    response = post(fake, ORDER)
-    assert (response.status, response.body) == (202, b"{")
-
-    fake.send_endpoint(reply=lambda _: ({}, 999))
-    assert post(fake, ORDER).status == 500
-    with pytest.raises(ValueError, match="expected a status from 200 to 599, got 999"):
-        fake.settle()
-
-
 def test_a_send_call_that_is_rejected_at_once_returns_the_failed_message():
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
         fake.send_endpoint(status="accepted")
