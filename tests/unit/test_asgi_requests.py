@@ -109,7 +109,8 @@ def test_each_request_has_its_own_copy_of_the_state():
 
 
 @BOTH
-def test_after_the_body_all_that_wait_are_told_when_the_response_is_complete(run):
+@pytest.mark.parametrize("waiting", [0, 2])
+def test_after_the_body_who_waits_or_comes_later_is_told_of_the_end(run, waiting):
     order = []
 
     async def app(scope, receive, send):
@@ -127,13 +128,13 @@ def test_after_the_body_all_that_wait_are_told_when_the_response_is_complete(run
             order.append("complete")
 
         async with anyio.create_task_group() as group:
-            group.start_soon(watch)
-            group.start_soon(watch)
+            for _ in range(waiting):
+                group.start_soon(watch)
             group.start_soon(response)
         order.append((await receive())["type"])
 
     assert Response(200, b"ab") == post(app, run=run)
-    assert order == ["half", "complete", *["http.disconnect"] * 3]
+    assert order == ["half", "complete", *["http.disconnect"] * (waiting + 1)]
 
 
 def test_a_task_that_waits_for_a_disconnect_is_told_when_the_app_returns():
