@@ -36,21 +36,6 @@ def test_the_amount_reads_back_digit_for_digit(call_api, amount):
         assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == response.body
 
 
-def test_the_balance_follows_what_happens(call_api):
-    with frozen_fake(opening_balance="1", price="0.30") as fake:
-        seen = []
-        for verb in (
-            fake.settle,
-            fake.send_text,
-            lambda: fake.messages[0].deliver(price="0.20"),
-            lambda: fake.top_up("0.05"),
-        ):
-            verb()
-            seen.append(str(call_api(fake).json()["amount"]))
-
-        assert seen == ["1", "0.70", "0.80", "0.85"]
-
-
 def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
     get, head = call_api(fake), call_api(fake, "HEAD")
 
