@@ -4,7 +4,7 @@
 # One would expect: the mode only takes the worker away, so a job that is retried three times is retried, and one that is due in
 # an hour isn't run now.
 # Seen: a job that fails twice is called three times with Celery and huey, and once with RQ, where it stays failed with three
-# retries left. A job that is due in an hour runs at once with Celery, and not with huey and RQ, where nothing ever runs it.
+# retries left. A job that is due in an hour runs at once with Celery; with huey and RQ it waits for a worker, which there is none of.
 # With Celery 5.7.0 (task_always_eager), huey 3.5.4 (immediate), RQ 3.0.0 (is_async=False) with fakeredis 2.41.0, Python 3.11.7;
 # November 2026.
 set -euo pipefail
