@@ -51,6 +51,14 @@ def test_a_route_may_return_a_response_of_its_own(fake, call_api):
     assert (299, "né".encode(), "1") == (response.status, response.body, response.headers["x-own"])
 
 
+def test_a_list_is_no_response_with_a_status(fake, call_api):
+    fake.route("/list")(lambda _: [{"id": 1}, 201])
+    assert call_api(fake, "POST", "/list").status == 500
+
+    with pytest.raises(TypeError, match="route /list: expected a Response, a dict"):
+        fake.settle()
+
+
 def test_the_last_route_added_responds_even_if_an_earlier_one_is_more_special(fake, call_api):
     fake.route("/orders/new", ["POST", "PUT"])(lambda _: {"by": "the first"})
     fake.route("/orders/<number>")(lambda _, number: {"by": "the last"})

@@ -126,6 +126,19 @@ def test_any_use_of_the_fake_catches_up_before_it_records_anything(fake, travell
     fake.reset()  # the faults are unused
 
 
+@pytest.mark.parametrize("use", ["settle", "advance"])
+def test_an_event_that_waits_is_posted_after_what_was_due_before(fake, receiver, traveller, use):
+    fake.webhooks.reorder(by=3)
+    message = fake.send_text()
+    traveller.shift(timedelta(days=31))
+
+    USES[use](fake)
+
+    assert (message.dropped, receiver.statuses(message)) == (True, ["sent"])
+    moments = [record.moment for record in Inside(fake).records]
+    assert moments == sorted(moments)
+
+
 def call(fake, path, key):
     Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
 

@@ -123,7 +123,7 @@ OPEN = {"ChatFake.assert_available", "ChatFake.assert_charged", "ChatFake.assert
 OPEN |= {"ChatFake.assert_order_independent", "ChatFake.assert_requested"}
 OPEN |= {"ChatFake.assert_statuses", "ChatFake.close", "ChatFake.expect_charge"}
 OPEN |= {"ChatFake.explain", "ChatFake.find_message", "ChatFake.message", "Clock.stamp"}
-OPEN |= {"Receiver.respond", "Receiver.statuses", "Webhooks.disconnect", "Webhooks.lifespan"}
+OPEN |= {"Receiver.statuses", "Webhooks.disconnect"}
 
 
 def test_a_closed_fake_refuses_each_verb_and_its_past_can_be_read():
