@@ -379,7 +379,7 @@ STUCK = """
 
 
 def test_a_send_that_never_returns_is_named(run, monkeypatch):
-    monkeypatch.setattr("pytest_chatfake.exploring.send_tests._TIMEOUT", 0.5)
+    monkeypatch.setattr("pytest_chatfake.exploring.send_run._TIMEOUT", 0.5)
     monkeypatch.setattr("pytest_chatfake.exploring.patience.LIMIT", 5)
     (found,) = first_lines(run(STUCK, "-k", "a_refused_send"))
     assert found == (
