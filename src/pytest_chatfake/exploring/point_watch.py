@@ -26,6 +26,7 @@ from ..transport.client.wsgi import around_call
 from .client_calls import short_name
 from .database_calls import call_and_listen
 from .garbage import old_objects, warnings_unheard
+from .running_code import RunningCode
 from .stepping import (
     find_thread_starts,
     follow_into_threads,
@@ -38,7 +39,6 @@ from .stepping import (
 from .tripwires import set_tripwire
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class PointWatch:
         listens: Whether it also counts database calls; the app can't crash there.
 
     Attributes:
-        calls: The database calls that plain code made, by name.
+        database_calls: Those that plain code made, by name.
         points: The points that the attempt reached, with the app's lines that led there. Successive
             suspensions with the same lines are steps of one `await`, so only the last is kept.
         started: The app's lines that start something in a worker thread, where it isn't crashed.
@@ -92,7 +92,7 @@ class PointWatch:
         *,
         listens: bool = False,
     ) -> None:
-        self.calls: dict[str, None] = {}
+        self.database_calls: dict[str, None] = {}
         self.points: dict[CrashPoint, list[str]] = {}
         self.started: dict[str, None] = {}
         self.awaited: dict[str, None] = {}
@@ -106,8 +106,7 @@ class PointWatch:
         self._listens = listens
         self._counts = Counter[CrashPoint]()
         self._is_counting = self._has_ended = False
-        self._main: Cancellable | None = None  # while it awaits the app
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._running = RunningCode()
         self._stack = ExitStack()
 
     def begin(self, target: Target) -> None:
@@ -139,7 +138,7 @@ class PointWatch:
                 gc.collect()  # or an open transaction in a reference cycle would keep its lock
 
     def _drop_leftovers(self) -> None:
-        self._tasks.clear()
+        self._running.forget()
 
     def _is_current(self) -> bool:
         return _current.get() is self and not self._has_ended
@@ -161,7 +160,7 @@ class PointWatch:
         """Count a function call; raise what a subclass raises if this is its point."""
         if not self._is_counting or function not in self._functions:
             return
-        if self._main is not None and running_framework() is None:
+        if self._running.main is not None and running_framework() is None:
             self.has_point_in_thread = True
         stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
@@ -177,21 +176,22 @@ class PointWatch:
 
     def _count_database_call(self, kind: str, name: str) -> None:
         if kind == "before" and self._is_counting:
-            self.calls[name] = None
+            self.database_calls[name] = None
 
     # Code that suspends
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
         """Await an app's code, and watch it and the tasks that it starts."""
-        if self._main is not None:  # the app uses another fake
+        running = self._running
+        if running.main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
-        self._main = cancellable
+        running.main = cancellable
         try:
-            self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
+            self._stack.callback(follow_new_tasks(self._wrapped, running.tasks.append))
             watched = self._watched(self._await(awaitable), self._note_thrown)
             return await self._started(cancellable.run(key, watched))
         finally:
-            self._main = None
+            running.main = None
             self._is_counting = False  # a background task may go on
             await self._clean_up()
 
