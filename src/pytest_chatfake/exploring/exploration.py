@@ -89,10 +89,10 @@ class Exploration:
         progress: Progress,
         item: Any,
         *,
-        row: ReadyMadeTest | None,
+        ready_made: ReadyMadeTest | None,
     ) -> None:
         self._body = body
-        self._row = row
+        self._ready_made = ready_made
         self._scope = scope
         self._environment = environment
         self._trials = Trials(body, environment)
@@ -101,14 +101,14 @@ class Exploration:
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
-        self._code: CodeType | None = code if row is None else None
+        self._code: CodeType | None = code if ready_made is None else None
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._unawaited: Coroutine[Any, Any, None] | None = None
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
-        self._report = FailureReport(self._found, self._trials, body, row, item)
+        self._report = FailureReport(self._found, self._trials, body, ready_made, item)
         self._first: Exploration | None = None
 
     def __repr__(self) -> str:
@@ -222,14 +222,16 @@ class Exploration:
             self._environment.restore()
 
     async def _try_all(self) -> None:
-        scope, search, row = self._scope, self._search, self._row
+        scope, search, ready_made = self._scope, self._search, self._ready_made
         began = monotonic()
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         await self._try_written()
         candidates = search.worlds_to_try()
         for deviations in candidates:
-            if row and not all(row.wants(each, search.written) for each in deviations):
+            if ready_made and not all(
+                ready_made.wants(each, search.written) for each in deviations
+            ):
                 continue
             now = monotonic()
             if now >= end:
@@ -277,7 +279,7 @@ class Exploration:
         self._note_order(log)
 
     def _note_order(self, log: WorldLog) -> None:
-        if self._row is not None and not self._tried.has_another_order:
+        if self._ready_made is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
     async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
@@ -377,7 +379,7 @@ class Exploration:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
         # the same, in any order.
         for left in reversed(range(RUNS)):
-            second = await self._trials.run((), Baseline(), other_ids=True)
+            second = await self._trials.run((), Baseline(), "other ids")
             error = second.error
             if error is not None and _is_refusal(error):
                 raise error

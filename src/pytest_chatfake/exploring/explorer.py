@@ -170,13 +170,15 @@ class Explorer:
         return decorator
 
     def _explore(
-        self, body: Body, scope: CheckedOptions, row: ReadyMadeTest | None = None
+        self, body: Body, scope: CheckedOptions, ready_made: ReadyMadeTest | None = None
     ) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start, scope)
-        exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
+        exploration = Exploration(
+            body, scope, environment, self._progress, self._item, ready_made=ready_made
+        )
         if self._first and (left := self._first.explorations[len(self.explorations) :]):
             exploration._repeat(left[0], is_whole=self._is_whole)
         self.explorations.append(exploration)

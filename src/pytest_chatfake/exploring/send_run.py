@@ -154,7 +154,7 @@ class SendRun(ReadyMadeRun):
             self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
         if meetings := tried.meetings:
             self.note(meetings)
-        if waits := tried.places("limit"):
+        if waits := tried.held_at("limit"):
             self.note(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:

@@ -146,15 +146,15 @@ class Tried:
     @property
     def meetings(self) -> str:
         """Where two attempts at the same time were held for each other; empty: nowhere."""
-        if met := self.places("met"):
+        if met := self.held_at("met"):
             return f"both attempts met {met}"
-        if held := self.places("left", "limit"):
+        if held := self.held_at("left", "limit"):
             return f"one attempt was held {held}, while the other waited or ended"
-        on_a_loop = self.places("on a loop")
+        on_a_loop = self.held_at("on a loop")
         return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
 
-    def places(self, *wanted: str) -> str:
-        """Return where meetings ended in one of these ways; empty: nowhere."""
+    def held_at(self, *wanted: str) -> str:
+        """Return where attempts were held, and it ended in one of these ways; empty: nowhere."""
         ends = self._environment.ends
         points = (point for point in ends if not ends[point].isdisjoint(wanted))
         words = dict.fromkeys(str(point._replace(nth=1)) for point in points)
