@@ -5,13 +5,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from logging.handlers import QueueListener
-from pathlib import Path
 from queue import Queue
 
 import pytest
 
 from pytest_chatfake import ChatFakeError, explore
 from pytest_chatfake.exploring.point_watch import PointWatch
+
+from .test_crashes import place
 
 
 def save(times=1):
@@ -134,21 +135,21 @@ def test_an_exploration_says_that_it_did_not_crash_an_app_without_awaits():
 
 def started(request):
     thread = threading.Thread(target=save)
-    thread.start()  # starts
+    thread.start()  # started
     thread.join()
 
 
 async def awaited(request):
-    await asyncio.to_thread(save)  # awaits
+    await asyncio.to_thread(save)  # awaited
 
 
 def mapped(request):
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda _: save(), [1]))  # maps
+        list(pool.map(lambda _: save(), [1]))  # mapped
 
 
 async def run_in_a_pool(request):
-    await asyncio.get_running_loop().run_in_executor(None, save)  # runs
+    await asyncio.get_running_loop().run_in_executor(None, save)  # run_in_a_pool
 
 
 def started_by_a_library(request):
@@ -163,23 +164,18 @@ def test_a_thread_that_a_library_starts_for_itself_is_not_named():
     assert exploration.complete
 
 
-def place(mark):
-    lines = Path(__file__).read_text().splitlines()
-    (number,) = [at for at, line in enumerate(lines, 1) if line.endswith(f"  # {mark}")]
-    return f"{Path(__file__).name}:{number}"
-
-
 @pytest.mark.parametrize(
     ("app", "said"),
     [
-        (started, f"never awaits, except for worker threads ({place('starts')})"),
-        (mapped, f"never awaits, except for worker threads ({place('maps')})"),
-        (awaited, f"never awaits, except for worker threads ({place('awaits')})"),
-        (run_in_a_pool, f"crash: worker threads weren't crashed ({place('runs')})"),
+        (started, "never awaits, except for worker threads"),
+        (mapped, "never awaits, except for worker threads"),
+        (awaited, "never awaits, except for worker threads"),
+        (run_in_a_pool, "crash: worker threads weren't crashed"),
     ],
 )
 def test_an_exploration_names_the_lines_that_use_worker_threads(app, said):
-    assert said in str(explore(body_of(app), deviations=["crash"]))
+    line = place(app.__name__, __file__)
+    assert f"{said} ({line})" in str(explore(body_of(app), deviations=["crash"]))
 
 
 def test_a_crash_point_in_a_thread_that_the_app_waits_for_is_tried():

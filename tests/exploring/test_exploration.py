@@ -1597,21 +1597,20 @@ def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
         explore(aging(True), deviations=kinds)
 
 
-def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
-    kinds = ["duplicate_later"]
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"deviations": ["duplicate_later"]}, "; duplicate_later was not tried: "),
+        (
+            {"only": ["webhooks.duplicate(pause=86400, start=1)"]},
+            ", only ['webhooks.duplicate(pause=86400, start=1)']; it proves nothing, as ",
+        ),
+    ],
+)
+def test_a_world_in_which_time_alone_breaks_the_body_proves_nothing(options, said):
+    found = explore(aging(False, shows_age=True), **options)
     alone = "the body fails if time moves that far, even if nothing is redelivered"
-    found = explore(aging(False, shows_age=True), deviations=kinds)
-    assert (f"1 world; duplicate_later was not tried: {alone}", False) == (
-        str(found),
-        found.complete,
-    )
-
-
-def test_one_requested_world_in_which_time_alone_breaks_the_body_proves_nothing():
-    only = ["webhooks.duplicate(pause=86400, start=1)"]
-    alone = "the body fails if time moves that far, even if nothing is redelivered"
-    found = explore(aging(False, shows_age=True), only=only)
-    assert str(found) == f"1 world, only {only}; it proves nothing, as {alone}"
+    assert (str(found), found.complete) == (f"1 world{said}{alone}", False)
 
 
 def test_an_app_that_outlives_its_world_is_no_app_to_compare():
@@ -1762,9 +1761,7 @@ def test_a_body_whose_thread_calls_before_or_after_a_barrier_is_the_same():
         runs.append(chat_fake.send_text())
         if len(runs) % 2:
             chat_fake.settle()
-        thread = threading.Thread(target=chat_fake.send_text)
-        thread.start()
-        thread.join()
+        in_a_thread(chat_fake.send_text)
         chat_fake.settle()
 
     assert explore(world).worlds > 2

@@ -62,7 +62,6 @@ class Baseline:
         is_new: Whether there was no first world yet.
         values: Its snapshots.
         last_step: The number of steps in its scenario.
-        learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, by body and by status, and the snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         messages: How often each message was sent.
@@ -73,7 +72,6 @@ class Baseline:
     is_new: bool = True
     values: list[Any] = field(default_factory=list[Any])
     last_step: int = 0
-    learns_steps: bool = False
     steps: dict[int, tuple[_Made, _Made, Any]] = field(default_factory=dict[int, Any])
     is_restless: bool = False
     messages: Counter[Content] = field(default_factory=Counter[Content])
@@ -106,6 +104,7 @@ class Comparison:
         inside: The world's fake.
         compares: Whether a correct app has the same snapshots.
         judges: Whether ``expected()`` holds.
+        learns_steps: Whether it keeps the snapshots after each step.
 
     Attributes:
         baseline, compares, judges: As given.
@@ -118,7 +117,15 @@ class Comparison:
         difference: The last difference that was found.
     """
 
-    def __init__(self, baseline: Baseline, inside: Inside, *, compares: bool, judges: bool) -> None:
+    def __init__(
+        self,
+        baseline: Baseline,
+        inside: Inside,
+        *,
+        compares: bool,
+        judges: bool,
+        learns_steps: bool,
+    ) -> None:
         self.baseline = baseline
         self.learning: bool = baseline.is_new
         baseline.is_new = False
@@ -130,6 +137,7 @@ class Comparison:
         self.difference: Difference = Difference([])
         self._error: BaseException | None = None  # which says that it differs
         self._inside = inside
+        self._learns_steps = learns_steps
         self._index = 0
         self._was_early = False  # a message was delivered before its step
 
@@ -200,7 +208,7 @@ class Comparison:
             self._was_early = True
             return
         made = self._made(lambda event: event.body)
-        if baseline.learns_steps:
+        if self._learns_steps:
             by_status, value = self._made(_status_in(inside)), await self._take_at_rest(snapshot)
             if value is not _RESTLESS:
                 baseline.steps[step] = made, by_status, value

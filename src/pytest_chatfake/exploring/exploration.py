@@ -43,7 +43,7 @@ from .failure_report import FailureReport, ReadyMadeTest
 from .late_threads import about_late, jobs_noted
 from .outlines import gist, outline, refuse_difference
 from .printed_errors import printed_errors_noted
-from .search import CheckedOptions, Search, WorldLog
+from .search import Search, WorldLog
 from .trials import RUNS, Trials
 from .tried import Tried
 from .world import Body, World, is_skip
@@ -84,20 +84,20 @@ class Exploration:
     def __init__(
         self,
         body: Body,
-        scope: CheckedOptions,
         environment: Environment,
         progress: Progress,
         item: Any,
         *,
         ready_made: ReadyMadeTest | None,
+        first: Exploration | None,
     ) -> None:
         self._body = body
         self._ready_made = ready_made
-        self._scope = scope
+        self._scope = environment.scope
         self._environment = environment
         self._trials = Trials(body, environment)
-        self._search = Search(scope)
-        self._tried = Tried(scope, self._search, self._trials, environment)
+        self._search = Search(environment.scope)
+        self._tried = Tried(self._search, self._trials, environment)
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
@@ -109,7 +109,7 @@ class Exploration:
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
         self._report = FailureReport(self._found, self._trials, body, ready_made, item)
-        self._first: Exploration | None = None
+        self._first = first  # of the first run, if the test runs again
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._found.result}>"
@@ -186,31 +186,12 @@ class Exploration:
         yield from self._explore().__await__()
         return self
 
-    def _repeat(self, first: Exploration, *, is_whole: bool) -> None:
-        # One world is usually enough: the one that failed, or else the body as written.
-        self._first = first
-        if is_whole:
-            return
-        only = first._failing or first._scope.only
-        self._scope = first._scope._replace(depth=0, only=only)
-        self._search = Search(self._scope)
-        self._tried = Tried(self._scope, self._search, self._trials, self._environment)
-
     def _run(self) -> Exploration:
         run_at_once(self._explore())
         return self
 
     async def _explore(self) -> None:
         self._is_pending = False
-        try:
-            await self._try_frozen()
-        finally:
-            self._progress("")  # wipes the line
-            if (first := self._first) is not None:
-                self._tried, self._found.result = first._tried, first._found.result
-
-    async def _try_frozen(self) -> None:
-        # In any case, the process gets its clocks back first.
         try:
             self._environment.freeze()
             with current().following(self._code), jobs_noted(), printed_errors_noted():
@@ -220,6 +201,9 @@ class Exploration:
                     await self._try_all()
         finally:
             self._environment.restore()
+            self._progress("")  # wipes the line
+            if (first := self._first) is not None:
+                self._tried, self._found.result = first._tried, first._found.result
 
     async def _try_all(self) -> None:
         scope, search, ready_made = self._scope, self._search, self._ready_made

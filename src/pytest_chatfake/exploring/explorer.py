@@ -175,12 +175,20 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
+        left = self._first.explorations[len(self.explorations) :] if self._first else []
+        first = left[0] if left else None
+        if first is not None and not self._is_whole:
+            # One world is usually enough: the one that failed, or else the body as written.
+            scope = scope._replace(depth=0, only=first._failing or scope.only)
         environment = Environment(config, self._start, scope)
         exploration = Exploration(
-            body, scope, environment, self._progress, self._item, ready_made=ready_made
+            body,
+            environment,
+            self._progress,
+            self._item,
+            ready_made=ready_made,
+            first=first,
         )
-        if self._first and (left := self._first.explorations[len(self.explorations) :]):
-            exploration._repeat(left[0], is_whole=self._is_whole)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 

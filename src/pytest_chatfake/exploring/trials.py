@@ -153,9 +153,7 @@ class Trials:
         if baseline.last_step < 2:
             return
         for _ in range(RUNS if first.may_vary else 1):
-            baseline.learns_steps = True
-            again = await self.run_control(baseline)
-            baseline.learns_steps = False
+            again = await self.run((), baseline, "steps")
             if again.error is None and again.log().key == first.log().key:
                 break
             baseline.steps.clear()

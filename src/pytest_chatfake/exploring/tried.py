@@ -8,7 +8,7 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted, listed
 from .deviations import EARLY, KINDS
 from .environment import Environment
-from .search import CheckedOptions, Search
+from .search import Search
 from .trials import Trials
 
 _BY_HAND: Final = (
@@ -32,9 +32,7 @@ class Tried:
         has_another_order: Whether events reached an app in another order.
     """
 
-    def __init__(
-        self, scope: CheckedOptions, search: Search, trials: Trials, environment: Environment
-    ) -> None:
+    def __init__(self, search: Search, trials: Trials, environment: Environment) -> None:
         self.worlds: int = 0
         self.is_complete: bool = False
         self.kinds: set[str] = set()
@@ -43,7 +41,7 @@ class Tried:
         self.missed_points: str = ""
         self.is_reordered: bool = False
         self.has_another_order: bool = False
-        self._scope = scope
+        self._scope = environment.scope
         self._search = search
         self._trials = trials
         self._environment = environment

@@ -48,11 +48,12 @@ from .world_observer import WorldObserver, watch_of
 Body = Callable[[ChatFake], Any]
 
 #: What a world is run for: a ``"verdict"`` on its deviations; to see that a body does the same with
-#: ``"other ids"``; as a control that ``"only waits"`` as long as with its deviations: time moves to
-#: the moments of duplicates without making them, and what would wait for an API call waits for the
-#: next barrier; or ``"by hand"``, to do what a printed test does: duplicates are made at the next
-#: barrier at the latest, and ready-made tests leave out what they check beyond their snapshot.
-Purpose: TypeAlias = Literal["verdict", "other ids", "only waits", "by hand"]
+#: ``"other ids"``; to learn the snapshots after its ``"steps"``; as a control that ``"only waits"``
+#: as long as with its deviations: time moves to the moments of duplicates without making them, and
+#: what would wait for an API call waits for the next barrier; or ``"by hand"``, to do what a printed
+#: test does: duplicates are made at the next barrier at the latest, and ready-made tests leave out
+#: what they check beyond their snapshot.
+Purpose: TypeAlias = Literal["verdict", "other ids", "steps", "only waits", "by hand"]
 
 
 class World:
@@ -125,6 +126,7 @@ class World:
             self.inside,
             compares=all(kind.compares for kind in traits),
             judges=all(kind.judges for kind in traits),
+            learns_steps=self._purpose == "steps",
         )
         is_first = self.comparison.learning and self._purpose != "other ids"
         self._is_written = is_first and not self.deviations
