@@ -50,9 +50,9 @@ Body = Callable[[ChatFake], Any]
 #: What a world is run for: a ``"verdict"`` on its deviations; to see that a body does the same with
 #: ``"other ids"``; to learn the snapshots after its ``"steps"``; as a control that ``"only waits"``
 #: as long as with its deviations: time moves to the moments of duplicates without making them, and
-#: what would wait for an API call waits for the next barrier; or ``"by hand"``, to do what a printed
-#: test does: duplicates are made at the next barrier at the latest, and ready-made tests leave out
-#: what they check beyond their snapshot.
+#: what would wait for an API call waits for the next barrier; or ``"by hand"``, to do what a
+#: printed test does: duplicates are made at the next barrier at the latest, and ready-made tests
+#: leave out what they check beyond their snapshot.
 Purpose: TypeAlias = Literal["verdict", "other ids", "steps", "only waits", "by hand"]
 
 
