@@ -89,7 +89,10 @@ LIKELY = {
     "exploring.point_watch": "exploring/test_crashes exploring/test_crash_worlds "
     "exploring/test_injected_errors",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
+    "exploring.ready_made_run": "exploring/test_webhook_tests exploring/test_send_tests",
     "exploring.rejections": "exploring/test_send_tests",
+    "exploring.running_code": "exploring/test_crashes",
+    "exploring.send_run": "exploring/test_send_tests",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.webhook_run": "exploring/test_webhook_tests",
     "exploring.webhook_tests": "exploring/test_webhook_tests",

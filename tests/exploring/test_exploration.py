@@ -1511,8 +1511,12 @@ def test_no_deviation_is_accused_of_a_job_that_an_earlier_world_left():
         assert all(job is own for job in jobs), "a job of another world"
         chat_fake.settle()
 
+    explorer = Explorer()
     with pytest.raises(NotRepeatable) as failed:
-        explore(world)
+        explorer(world)
+    assert str(explorer.explorations[0]) == "failed as written when it was run again"
+    (timeline,) = failed.value.__notes__
+    assert "attempt  sent m1 -> take(): 200" in timeline
     lines = str(failed.value).splitlines()
     assert (lines[0], lines[-1]) == (
         (
@@ -1544,25 +1548,6 @@ def test_no_deviation_is_accused_of_a_job_that_its_world_used_up():
         "a world failed, but passes when it is run again after the scenario as written, with "
         "LookupError: no such row"
     )
-
-
-def test_a_body_that_fails_as_written_when_run_again_shows_its_timeline():
-    runs = count(1)
-
-    def world(chat_fake):
-        is_control = next(runs) == 4  # after the one as written, with other ids, and the duplicate
-        rows = sending(chat_fake, events=1, settles=True)
-        chat_fake.assert_order_independent(lambda: len(rows))
-        if is_control:
-            raise LookupError("the database is gone")
-
-    explorer = Explorer()
-    with pytest.raises(NotRepeatable, match="again, with LookupError: the database is") as failed:
-        explorer(world, deviations=["duplicate"])
-
-    assert str(explorer.explorations[0]) == "failed as written when it was run again"
-    (timeline,) = failed.value.__notes__
-    assert "attempt  sent m1 -> take(): 200" in timeline
 
 
 def aging(counts, *, shows_age=False):

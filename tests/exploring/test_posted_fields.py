@@ -126,21 +126,27 @@ def test_a_body_without_the_field_stays_the_same():
     assert posted(lambda _: "a=1", unknown="body.nothing") == b"a=1"
 
 
-def test_a_field_of_the_service_s_own_message_has_unknown_values_only():
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        (
+            {"how": "type"},
+            (
+                "how: expected 'value', unless unknown= is a field of the posted body, such as "
+                "'body.status', got 'type'"
+            ),
+        ),
+        (
+            {"unknown": "body.a", "how": "kind"},
+            "unknown how 'kind': use 'value', 'type' or 'event'",
+        ),
+    ],
+)
+def test_a_way_to_change_a_field_that_does_not_fit_is_refused(change, refusal):
     with ChatFake() as fake, pytest.raises(ValueError, match="how") as error:
-        fake.webhooks.evolve(how="type")
+        fake.webhooks.evolve(**change)
 
-    assert str(error.value) == (
-        "how: expected 'value', unless unknown= is a field of the posted body, such as "
-        "'body.status', got 'type'"
-    )
-
-
-def test_an_unknown_way_to_change_a_field_is_refused_with_the_choices():
-    with ChatFake() as fake, pytest.raises(ValueError, match="how") as error:
-        fake.webhooks.evolve(unknown="body.a", how="kind")
-
-    assert str(error.value) == "unknown how 'kind': use 'value', 'type' or 'event'"
+    assert str(error.value) == refusal
 
 
 def explored(outbound, app, **options):
