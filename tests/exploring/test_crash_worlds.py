@@ -4,6 +4,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from logging.handlers import QueueListener
 from queue import Queue
 
@@ -162,6 +163,25 @@ def started_by_a_library(request):
 def test_a_thread_that_a_library_starts_for_itself_is_not_named():
     exploration = explore(body_of(started_by_a_library), deviations=["crash"], crash_points=[save])
     assert exploration.complete
+
+
+class Traced:
+    """Stands in for a method, as in a tool that measures how long calls take."""
+
+    def __init__(self, method):
+        self.method = method
+
+    def __get__(self, instance, owner):
+        return self if instance is None else partial(self.method, instance)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(ThreadPoolExecutor, "submit"), (asyncio.BaseEventLoop, "run_in_executor")]
+)
+def test_a_method_that_another_tool_has_replaced_hinders_no_crash(owner, name, monkeypatch):
+    monkeypatch.setattr(owner, name, Traced(getattr(owner, name)))
+    exploration = explore(body_of(calls), deviations=["crash"], crash_points=[save])
+    assert exploration.worlds == 5
 
 
 @pytest.mark.parametrize(

@@ -490,8 +490,8 @@ def test_an_amount_that_is_not_in_the_books_is_explained(run):
             pass
     """,
             (
-                "ChatFakeError: expected(): expected what the snapshot has to be, got None; did you "
-                "forget `return`?"
+                "ChatFakeError: expected(): expected what the snapshot has to be, got None; did "
+                "you forget `return`?"
             ),
         ),
         (

@@ -83,7 +83,6 @@ class AppCalls:
 
     def _connect(self, name: str) -> None:
         webhooks, call = self._fake.webhooks, partial(self._run_method, name)
-        app: Any
 
         async def handle(_: object) -> None:
             await call()
@@ -97,12 +96,10 @@ class AppCalls:
             self._is_stopped = True
             return app
 
-        if self._inside.is_async:
-            app = handle
-            endpoint = webhooks.connect(handler=app, restart=restart, retry_after=())
-        else:
-            app = serve
-            endpoint = webhooks.connect(wsgi=app, restart=restart, retry_after=())
+        is_async = self._inside.is_async
+        app: Any = handle if is_async else serve
+        how = {"handler" if is_async else "wsgi": app}
+        endpoint = webhooks.connect(**how, restart=restart, retry_after=())
         endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
         self._inside.reserve(endpoint, name)
 

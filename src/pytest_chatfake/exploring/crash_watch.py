@@ -7,9 +7,10 @@ its children run on. At a function call, a :class:`SimulatedCrash` is raised.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..base.errors import ChatFakeError
 from ..transport.client.loops import running_framework
@@ -18,9 +19,6 @@ from ..transport.client.targets import Target
 from .holdings import Holdings
 from .point_watch import CrashPoint, PointWatch
 from .swallowers import Swallower, swallower_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
 T = TypeVar("T")
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import ExitStack
 from time import monotonic
 from types import CodeType
 from typing import Any, Final
@@ -40,9 +41,9 @@ from .description import describe
 from .deviations import CRASHING, EARLY, OVER_A_SOCKET, Deviation
 from .environment import Environment
 from .failure_report import FailureReport, ReadyMadeTest
-from .late_threads import about_late, jobs_noted
+from .late_threads import about_late, note_jobs
 from .outlines import gist, outline, refuse_difference
-from .printed_errors import printed_errors_noted
+from .printed_errors import note_printed_errors
 from .search import Search, WorldLog
 from .trials import RUNS, Trials
 from .tried import Tried
@@ -194,7 +195,9 @@ class Exploration:
         self._is_pending = False
         try:
             self._environment.freeze()
-            with current().following(self._code), jobs_noted(), printed_errors_noted():
+            with current().following(self._code), ExitStack() as stack:
+                note_jobs(stack)
+                note_printed_errors(stack)
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:

@@ -55,10 +55,6 @@ class ExploreOptions(TypedDict, total=False):
     stop_at_first: bool
 
 
-def _show_nothing(text: str) -> None:
-    pass
-
-
 class Explorer:
     """Runs one test body in many worlds, with webhooks duplicated, reordered or refused.
 
@@ -94,7 +90,7 @@ class Explorer:
         config: ChatFakeConfig | None = None,
         *,
         start: datetime = _START,
-        progress: Progress = _show_nothing,
+        progress: Progress = lambda _: None,
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"

@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial, wraps
-from operator import attrgetter
 from traceback import walk_stack
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.views import listed
 from ..webhooks.attempts import Attempt
-from .tripwires import set_detour
+from .tripwires import find_loaded, set_detour
 from .undoing import undo_with
 
 #: The arguments of a call by name, if they are known; ``self``, and all of them
@@ -323,12 +322,9 @@ class MemoryWatch:
         """Watch the libraries that the process has imported by now; called again, later ones."""
         for memory in MEMORIES:
             for place in memory.places:
-                module, _, name = place.partition(":")
-                if place in self._set or module not in sys.modules:
-                    continue
-                self._set.add(place)
-                with suppress(AttributeError):  # another version
-                    self._watch(attrgetter(name)(sys.modules[module]), memory)
+                if place not in self._set and (found := find_loaded(place)) is not None:
+                    self._set.add(place)
+                    self._watch(found, memory)
 
     def end(self) -> None:
         """Stop watching."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from itertools import dropwhile, takewhile
 from traceback import walk_stack
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..base.calling_line import is_ours, users_lines
 from ..transport.client.cancellable import Cancellable, around
@@ -28,7 +29,7 @@ from .database_calls import call_and_listen
 from .garbage import old_objects, warnings_unheard
 from .running_code import RunningCode
 from .stepping import (
-    find_thread_starts,
+    THREAD_STARTS,
     follow_into_threads,
     follow_new_tasks,
     followed,
@@ -36,10 +37,7 @@ from .stepping import (
     set_until_closed,
     waiting_lines,
 )
-from .tripwires import set_tripwire
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from .tripwires import find_functions, set_tripwire
 
 T = TypeVar("T")
 
@@ -121,7 +119,7 @@ class PointWatch:
         if self._listens:
             self._call_plain_code(partial(call_and_listen, self._count_database_call))
         if self._point is None:
-            for start in find_thread_starts():
+            for start in find_functions(THREAD_STARTS):
                 set_tripwire(start, self._note_thread, self._stack)
         self._is_counting = True
 

@@ -227,7 +227,7 @@ class WebhookRun(ReadyMadeRun):
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        wants, is_called = plan.wants or _wants_all, self.has_own_scenario
+        wants, is_called = plan.wants or (lambda *_: True), self.has_own_scenario
         try:
             exploration = self._run_explorer(scenario, scope, wants, is_called=is_called)
         except Exception as error:
@@ -435,10 +435,6 @@ async def play_scenario(
     elif inspect.isawaitable(steps):
         await steps
     await scene.settle_with_retries()
-
-
-def _wants_all(_: Deviation, __: WorldLog) -> bool:
-    return True
 
 
 def _require_attempts(scene: Scene) -> None:
