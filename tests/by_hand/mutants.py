@@ -86,6 +86,7 @@ LIKELY = {
     "exploring.crashes": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.injected_errors": "exploring/test_injected_errors",
     "exploring.memories": "exploring/test_memories",
+    "exploring.new_apps": "exploring/test_webhook_tests exploring/test_late_threads",
     "exploring.point_watch": "exploring/test_crashes exploring/test_crash_worlds "
     "exploring/test_injected_errors",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",

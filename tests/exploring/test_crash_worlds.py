@@ -5,12 +5,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
+from http.client import HTTPConnection
 from logging.handlers import QueueListener
 from queue import Queue
 
 import pytest
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring.client_calls import client_calls
 from pytest_chatfake.exploring.point_watch import PointWatch
 
 from .test_crashes import place
@@ -182,6 +184,13 @@ def test_a_method_that_another_tool_has_replaced_hinders_no_crash(owner, name, m
     monkeypatch.setattr(owner, name, Traced(getattr(owner, name)))
     exploration = explore(body_of(calls), deviations=["crash"], crash_points=[save])
     assert exploration.worlds == 5
+
+
+def test_a_client_that_another_tool_has_replaced_is_seen_nowhere(monkeypatch):
+    name = "http.client.HTTPConnection.putrequest"
+    assert name in client_calls().values()
+    monkeypatch.setattr(HTTPConnection, "putrequest", Traced(HTTPConnection.putrequest))
+    assert name not in client_calls().values()
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-import traceback
 from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Final, cast
 
 from ..webhooks.logged_errors import note_printed
 from .tripwires import find_functions, set_detour
-
-_PRINT: Final[Any] = traceback.print_exception
-_SIGNATURE: Final = inspect.signature(_PRINT)
 
 #: Functions of libraries that show or report an exception: they take it, or the one that is being
 #: handled.
@@ -37,9 +33,9 @@ _REPORTS: Final = (
 
 def note_printed_errors(stack: ExitStack) -> None:
     """Until a stack is closed, note what is reported, or printed to a standard stream."""
-    set_detour(_PRINT, _print, stack)
-    for function in find_functions(_REPORTS):
-        set_detour(function, _report, stack)
+    for call, places in ((_print, ["traceback:print_exception"]), (_report, _REPORTS)):
+        for function in find_functions(places):
+            set_detour(function, call, stack)
 
 
 def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +53,7 @@ def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(original: Any, *args: Any, **kwargs: Any) -> Any:
-    given = _SIGNATURE.bind(*args, **kwargs).arguments
+    given = inspect.signature(original).bind(*args, **kwargs).arguments
     exception = given.get("value", given["exc"])
     # A logger's formatter prints to a buffer.
     is_shown = given.get("file") in (None, sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)

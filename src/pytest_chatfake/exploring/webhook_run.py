@@ -231,23 +231,26 @@ class WebhookRun(ReadyMadeRun):
         try:
             exploration = self._run_explorer(scenario, scope, wants, is_called=is_called)
         except Exception as error:
-            last = self._explorer.explorations[-1]
-            if last._failed_as_written and not is_through:
-                self._skip_if_failed(FIRST)
-                if prepare is not None:
-                    why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
-                    pytest.skip(f"your scenario itself fails in this case, with {why}")
-            if prepare is not None:  # what the app keeps may have to expire
-                self._skip_if_not_aged(last)
-            if is_of_a_snapshot(error):
-                self._skip_if_failed(CHANGE)
-            self._note_errors(error)
+            self._skip_or_hint(error, is_through=is_through, is_prepared=prepare is not None)
             raise
         if plan.compares and not self._taken:
             pytest.skip(_NO_SNAPSHOT)
         self._skip_if_not_aged(exploration)
         self._note_errors()
         return exploration
+
+    def _skip_or_hint(self, error: Exception, *, is_through: bool, is_prepared: bool) -> None:
+        last = self._explorer.explorations[-1]
+        if last._failed_as_written and not is_through:
+            self._skip_if_failed(FIRST)
+            if is_prepared:
+                why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
+                pytest.skip(f"your scenario itself fails in this case, with {why}")
+        if is_prepared:  # what the app keeps may have to expire
+            self._skip_if_not_aged(last)
+        if is_of_a_snapshot(error):
+            self._skip_if_failed(CHANGE)
+        self._note_errors(error)
 
     def _require_worlds(self, exploration: Exploration, advice: str = "") -> None:
         tried = exploration._tried
