@@ -25,7 +25,7 @@ from ..transport.client.django_bridge import has_waiting_callbacks
 from .baseline import Comparison
 from .books import messages_as_code
 from .cards import Remarks, remarks_key
-from .deviations import Deviation, has_points, parse_deviations
+from .deviations import has_points, parse_deviations
 from .exploration import Exploration
 from .explorer import Explorer, checked_points
 from .failure_report import ReadyMadeTest
@@ -33,7 +33,7 @@ from .new_apps import NewApps
 from .printed_test import NoTestError, Written, as_code
 from .ready_made import Connected, Parameters, ReadyMade, check_class, fixtures_of, item_of
 from .scene import Scene
-from .search import CheckedOptions, WorldLog
+from .search import CheckedOptions
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"
@@ -44,9 +44,6 @@ _NEVER_COMMITTED: Final = (
 
 #: A test's work in a world.
 Ending: TypeAlias = Callable[[Scene], Awaitable[None]]
-
-#: Returns whether a deviation is tried, given the log of the world as written.
-Wants: TypeAlias = Callable[[Deviation, WorldLog], bool]
 
 
 class ReadyMadeRun:
@@ -121,7 +118,7 @@ class ReadyMadeRun:
         self,
         scenario: Callable[[ChatFake], Coroutine[Any, Any, None]],
         scope: CheckedOptions,
-        wants: Wants,
+        row: ReadyMadeTest,
         *,
         is_called: bool = False,
     ) -> Exploration:
@@ -134,7 +131,6 @@ class ReadyMadeRun:
         current().follow(code, is_called=is_called)
         try:
             body = scenario if self._is_async else at_once
-            row = ReadyMadeTest(self._name, self._as_written, wants)
             exploration = self._explorer._explore(body, scope, row)
             if self._loop is not None:
                 self._loop.runner.run(exploration._explore())
@@ -180,9 +176,6 @@ class ReadyMadeRun:
                 f"async def"
             )
         return await made if inspect.iscoroutine(made) else made
-
-    def _as_written(self, comparison: Comparison) -> Written:
-        raise NotImplementedError
 
     def _pasted(self, comparison: Comparison, play: str, *, compares: bool) -> Written:
         # The test to paste: it connects the app, plays, and compares what differed.

@@ -48,7 +48,7 @@ class LoggedAttempt(NamedTuple):
         points: Where the app can crash during it.
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
-        database_calls: Those during it, by name.
+        calls: The database calls during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
         is_call: Whether it stands for a call of the app's own code, such as ``send()``.
         at: The number of its endpoint.
@@ -65,7 +65,7 @@ class LoggedAttempt(NamedTuple):
     points: Sequence[tuple[str, str, int]] = ()
     crash: str = ""
     is_retry: bool = False
-    database_calls: Sequence[str] = ()
+    calls: Sequence[str] = ()
     call: str = ""
     is_call: bool = False
     at: int = 0
@@ -296,7 +296,7 @@ class _Options:
         # same name.
         attempt = self.slots[start].attempt
         points = [_at(*point) for point in attempt.points]
-        calls = [(("before", name), ("nth", None)) for name in attempt.database_calls]
+        calls = [(("before", name), ("nth", None)) for name in attempt.calls]
         if not all(is_client_call(name) for _, name, _ in attempt.points):
             calls = []
         return ([] if self.taken else [*points, *calls]) or [()]

@@ -22,6 +22,7 @@ from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration
 from .explorer import Explorer
+from .failure_report import ReadyMadeTest
 from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
@@ -231,7 +232,8 @@ class SendRun(ReadyMadeRun):
 
         scope = self._scope(kinds, may_be_only=bool(kinds))
         scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
-        return self._run_explorer(scenario, scope, self._wants)
+        row = ReadyMadeTest(self._name, self._as_written, self._wants)
+        return self._run_explorer(scenario, scope, row)
 
     async def _sends(self, scene: Scene, *, twice: bool = False) -> None:
         with self._sending(scene.fake, twice=twice) as sending:

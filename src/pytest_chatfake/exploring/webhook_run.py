@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -26,15 +26,19 @@ from .changes import ChangeCount
 from .deviations import Deviation
 from .exploration import Exploration
 from .explorer import Explorer
+from .failure_report import ReadyMadeTest
 from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import Parameters, ReadyMade, item_of, writes
-from .ready_made_run import Ending, ReadyMadeRun, Wants
+from .ready_made_run import Ending, ReadyMadeRun
 from .scene import Scene
 from .search import WorldLog
 from .sent_messages import SentMessages, await_books
 from .world_observer import observer_of
+
+#: Returns whether a deviation is tried, given the log of the world as written.
+Wants: TypeAlias = Callable[[Deviation, WorldLog], bool]
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
@@ -227,9 +231,9 @@ class WebhookRun(ReadyMadeRun):
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        wants, is_called = plan.wants or (lambda *_: True), self.has_own_scenario
+        row = ReadyMadeTest(self._name, self._as_written, plan.wants or (lambda *_: True))
         try:
-            exploration = self._run_explorer(scenario, scope, wants, is_called=is_called)
+            exploration = self._run_explorer(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
             self._skip_or_hint(error, is_through=is_through, is_prepared=prepare is not None)
             raise

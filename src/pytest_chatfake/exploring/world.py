@@ -113,7 +113,7 @@ class World:
         finally:
             if self.memories is not None:
                 self.memories.end()
-            for place in self._meeting_places:
+            for place in self._places:
                 environment.ends.setdefault(place.point, set()).update(place.ends)
             current().before_forget(self.inside.story)
             self.inside.shut()
@@ -155,7 +155,7 @@ class World:
         if not by_hand:
             for fault in self._faults:
                 outlast_barriers(fault)
-        for place in self._meeting_places:
+        for place in self._places:
             if "limit" in environment.ends.get(place.point, ()):
                 place.shorten()
 
@@ -237,14 +237,14 @@ class World:
         )
 
     @property
-    def _meeting_places(self) -> list[Place]:
+    def _places(self) -> list[Place]:
         places = map(meeting_place, self._faults)
         return [place for place in places if isinstance(place, Place)]
 
     @property
     def held(self) -> str:
         """Where an attempt was held for another one, in words; empty: nowhere."""
-        for place in self._meeting_places:
+        for place in self._places:
             if "met" in place.ends:
                 return f", and both attempts met {place.point}"
             if place.ends & {"left", "limit"}:

@@ -91,7 +91,7 @@ class LogWriter:
             round=post_of(attempt).batch,
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
-            database_calls=() if watch is None else tuple(watch.database_calls),
+            calls=() if watch is None else tuple(watch.calls),
             crash=_effect(attempt),
             call="" if (call := call_before(attempt)) is None else shown_call(call, self._inside),
         )
