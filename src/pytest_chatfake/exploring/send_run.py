@@ -140,7 +140,7 @@ class SendRun(ReadyMadeRun):
         if not writes(self._tests, "restart"):
             pytest.skip(_NO_RESTART)
 
-    # The rows
+    # The tests, by what goes wrong
 
     def compare(self, *kinds: str) -> None:
         exploration = self._explore(kinds)
