@@ -171,8 +171,8 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        left = self._first.explorations[len(self.explorations) :] if self._first else []
-        first = left[0] if left else None
+        done = self._first.explorations if self._first else []
+        first = next(iter(done[len(self.explorations) :]), None)
         if first is not None and not self._is_whole:
             # One world is usually enough: the one that failed, or else the body as written.
             scope = scope._replace(depth=0, only=first._failing or scope.only)
@@ -233,7 +233,8 @@ def explore(
 def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
     check_names(options, ExploreOptions.__annotations__, call)
     default = CheckedOptions()
-    check_bool(options.get("stop_at_first", False), "stop_at_first")
+    stop_at_first = options.get("stop_at_first", False)
+    check_bool(stop_at_first, "stop_at_first")
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     points, all_kinds = options.get("crash_points", ()), options.get("deviations") == "all"
@@ -249,7 +250,7 @@ def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
         found,
         errors,
         all_kinds=all_kinds,
-        stop_at_first=options.get("stop_at_first", default.stop_at_first),
+        stop_at_first=stop_at_first,
     )
 
 
