@@ -231,7 +231,7 @@ class WebhookRun(ReadyMadeRun):
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        row = ReadyMadeTest(self._name, self._as_written, plan.wants or (lambda *_: True))
+        row = ReadyMadeTest(self._name, self._as_written, plan.wants or _wants_all)
         try:
             exploration = self._run_explorer(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
@@ -442,6 +442,10 @@ async def play_scenario(
     elif inspect.isawaitable(steps):
         await steps
     await scene.settle_with_retries()
+
+
+def _wants_all(_: Deviation, __: WorldLog) -> bool:
+    return True
 
 
 def _require_attempts(scene: Scene) -> None:
