@@ -67,7 +67,7 @@ class Tried:
             if kind != "crash":  # see cannot_crash
                 search.left_out.setdefault(kind, KINDS[kind].needs)
         search.left_out |= {kind: why for kind, why in unfired.items() if kind not in self.kinds}
-        if why := self.why_not_aged:
+        if why := self._trials.memories.why_not_aged:
             moving = {kind for kind in self.kinds if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
             self.kinds -= moving
@@ -83,7 +83,9 @@ class Tried:
         self._search.left_out |= self._trials.unfired
         self.no_verdict = "; ".join(dict.fromkeys(self._search.left_out.values()))
         why = self.no_verdict
-        if (aged := self.why_not_aged) and any(each.traits.moves_time for each in only):
+        if (aged := self._trials.memories.why_not_aged) and any(
+            each.traits.moves_time for each in only
+        ):
             why = aged + _BY_HAND
         notes = filter(None, [self._trials.sometimes, why and f"it proves nothing, as {why}"])
         return "; ".join([f"1 world, only {[*map(str, only)]}", *notes])
@@ -119,11 +121,6 @@ class Tried:
         reasons = [self.missed_points, *self._search.left_out.values(), self.cannot_crash]
         compares = any(KINDS[kind].compares for kind in self.kinds)
         return "" if compares and self.worlds > 1 else next(filter(None, reasons), "")
-
-    @property
-    def why_not_aged(self) -> str:
-        """Why a move of the clock proves nothing, up to what to write; empty: it does."""
-        return self._trials.memories.why_not_aged
 
     @property
     def untried(self) -> list[str]:

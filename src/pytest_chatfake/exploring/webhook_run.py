@@ -265,7 +265,7 @@ class WebhookRun(ReadyMadeRun):
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
         is_ours = self._has_aged and not writes(self._tests, "forget")
-        if is_ours and (why := exploration._tried.why_not_aged):
+        if is_ours and (why := exploration._trials.memories.why_not_aged):
             pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
