@@ -51,7 +51,7 @@ class LoggedAttempt(NamedTuple):
         calls: The database calls during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
         is_call: Whether it stands for a call of the app's own code, such as ``send()``.
-        place: The number of its endpoint.
+        at: The number of its endpoint.
     """
 
     number: int
@@ -68,7 +68,7 @@ class LoggedAttempt(NamedTuple):
     calls: Sequence[str] = ()
     call: str = ""
     is_call: bool = False
-    place: int = 0
+    at: int = 0
 
 
 class LoggedCall(NamedTuple):
@@ -263,31 +263,31 @@ class _Options:
 
     def of(self, kind: str) -> Iterator[_Found]:
         # The nearest first.
-        row = KINDS[kind]
-        if row.concerns == "everything":
-            ways = (*row.ways, *self.log.posted.get(kind, ()))
+        traits = KINDS[kind]
+        if traits.concerns == "everything":
+            ways = (*traits.ways, *self.log.posted.get(kind, ()))
             return iter([(0, Deviation(kind, 1, 0, way)) for way in ways])
-        if row.concerns == "call":
+        if traits.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
             return self._crashes(kind)
         if kind == "read_at_once":
             return self._reads(kind)
-        if row.is_late and not (self.log.calls or self.log.has_routes):
+        if traits.is_late and not (self.log.calls or self.log.has_routes):
             return iter(())
-        return self._pauses(kind) if row.is_time else self._moves(kind)
+        return self._pauses(kind) if traits.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
-        row = KINDS[kind]
-        meets = row.fault is Concurrently
+        traits = KINDS[kind]
+        meets = traits.fault is Concurrently
         reached = [
-            zip(row.distances(slot.after, slot.peers if meets else slot.near), repeat(start))
+            zip(traits.distances(slot.after, slot.peers if meets else slot.near), repeat(start))
             for start, slot in self.slots.items()
             if slot.attempt.overlaps or not meets
         ]
         for distance, start in heapq.merge(*reached):
-            extent = distance if row.extent else 0
-            for more in self._meetings(start) if row.more else row.ways:
+            extent = distance if traits.extent else 0
+            for more in self._meetings(start) if traits.more else traits.ways:
                 yield distance, Deviation(kind, start, extent, more)
 
     def _meetings(self, start: int) -> Sequence[Way]:
@@ -455,9 +455,9 @@ class Search:
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not d.traits.is_time)
         least_of_twins = {
-            kind: KINDS[row.twin].least
-            for kind, row in KINDS.items()
-            if row.twin in kinds and any(d.kind != kind for d in taken)
+            kind: KINDS[traits.twin].least
+            for kind, traits in KINDS.items()
+            if traits.twin in kinds and any(d.kind != kind for d in taken)
         }
         for distance, new in possible_deviations(log, kinds, taken):
             if distance >= least_of_twins.get(new.kind, math.inf):
