@@ -195,7 +195,7 @@ class Derived(Hidden):
     """Has the same state, under the name of its base class."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, frozen=True)
 class Named(Entity):
     key: int
     status: str
@@ -233,11 +233,14 @@ def test_a_class_that_compares_keys_is_found_however_it_keeps_its_values(fake, v
 
 
 class Lazy(Entity):
-    """Keeps what it has computed."""
+    """Keeps what it has computed, and has a method."""
 
     def __init__(self):
         self.key = 1
         assert self.hash
+
+    def pay(self):
+        raise NotImplementedError
 
     @cached_property
     def hash(self):
