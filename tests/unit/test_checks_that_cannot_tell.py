@@ -324,6 +324,22 @@ def test_an_event_that_came_again_is_not_blamed_for_what_a_thread_may_do(is_olde
             fake.assert_idempotent(lambda: len(sent))
 
 
+@pytest.mark.parametrize(("threads", "error"), [(1, AssertionError), (2, ChatFakeError)])
+def test_a_change_that_comes_once_proves_nothing_if_a_thread_began(
+    fake, monkeypatch, threads, error
+):
+    ids, again = set(), set()
+
+    def running():
+        return [threading.main_thread()] * (threads if again else 1)
+
+    monkeypatch.setattr(threading, "enumerate", running)
+    fake.webhooks.connect(handler=lambda one: (again if one.id in ids else ids).add(one.id))
+    fake.send_text()
+    with pytest.raises(error, match="redelivering sent m1 changed the snapshot"):
+        fake.assert_idempotent(lambda: len(again))
+
+
 def as_asgi(take):
     async def app(scope, receive, send):
         await take(json.loads((await receive())["body"])["id"])
