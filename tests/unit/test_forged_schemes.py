@@ -938,6 +938,18 @@ def test_a_random_signature_of_fields_is_tried_with_one_of_these_changed():
     assert (got, OF_THE_BODY - {*tried}) == ([], set())
 
 
+def test_a_signature_may_follow_a_text_of_any_length(fake):
+    def sign(request):
+        text = request.json()["chatMessage"]["text"]["body"]
+        return {}, {**request.json(), "sign": f"{text} {mac(request.body).hexdigest()}"}
+
+    send_to(fake, lambda _: 204, signer=sign)
+    fake.send_text("A longer one")
+
+    told = "with another event's signature, at <lambda>(): status 204, expected 400 to 499"
+    assert told in verdict(fake)
+
+
 def test_random_numbers_are_random_again_after_the_check():
     random.random()  # or it would be in the state that the check begins with
     state = random.getstate()
