@@ -123,7 +123,9 @@ class Probe:
             for place in grown.changed
             if len(part_at(grown.headers, place)) >= len(part_at(self._steady, place)) + LONGER
         }
-        self.with_other_body, self.change = self._find_change()
+        answer, change = self._find_change()
+        self.with_other_body: Answer = answer
+        self.change: Change = change
         self.with_other_id: Answer = self.ask(_id=other_id(request.id))
         event = another or request.event
         self.with_other_event: Answer = self.ask(event=event, body=event._posted(event.body))

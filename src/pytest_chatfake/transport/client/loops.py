@@ -195,13 +195,13 @@ async def left_after(
     import asyncio  # noqa: PLC0415 - running, so imported
 
     loop = asyncio.get_running_loop()
-    over = loop.create_future()
+    over: asyncio.Future[None] = loop.create_future()
     end = partial(over.set_result, None)
     stop = ring_after(seconds, partial(wake, loop.call_soon_threadsafe, end))
-    left = {*tasks}
+    left: set[asyncio.Task[Any]] = set(tasks)
     try:
         while left and not over.done():
-            await asyncio.wait({*left, over}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([*left, over], return_when=asyncio.FIRST_COMPLETED)
             left = {task for task in left if not task.done()}
     finally:
         stop()
