@@ -295,7 +295,7 @@ def test_an_attempt_that_is_refused_lets_the_other_one_go_on():
     with frozen_fake(timeout=60) as fake:
         fake.webhooks.connect(wsgi=app)
         fault = fake.webhooks.concurrently(by=0, before=insert)
-        fault._meet.limit = 10.0
+        fault._meet.limits.most = 10.0
         fake.send_text()
         codes = [attempt.status_code for attempt in fake.webhooks.attempts]
     assert (sorted(codes), fault._meet.ends) == ([204, 204, 503], {"left"})

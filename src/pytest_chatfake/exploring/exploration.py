@@ -43,7 +43,7 @@ from .failure_report import FailureReport, ReadyMadeTest
 from .late_threads import about_late, jobs_noted
 from .outlines import gist, outline, refuse_difference
 from .printed_errors import printed_errors_noted
-from .search import CheckedOptions, Search, WorldLog
+from .search import RACES, CheckedOptions, Search, WorldLog
 from .trials import RUNS, Trials
 from .tried import Tried
 from .world import Body, World, is_skip
@@ -238,7 +238,7 @@ class Exploration:
             if now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
-            world = await self._try_world(deviations)
+            world = await self._try_races(deviations)
             if world is None:
                 continue
             if world.error is not None:
@@ -280,9 +280,23 @@ class Exploration:
         if self._row is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
+    async def _try_races(self, deviations: tuple[Deviation, ...]) -> World | None:
+        # If a world with several races fails, find out which of them is to blame.
+        if len(deviations) > 1 and self._scope.kinds == RACES:
+            world = await self._trials.run(deviations, self._trials.baseline)
+            if world.error is None and not world.comparison.suspects:
+                return world
+            for race in deviations:
+                one = await self._try_world((race,))
+                if one is not None and one.error is not None:
+                    return one
+        return await self._try_world(deviations)
+
     async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
+        if any(each.start in trials.disordered for each in deviations):
+            return None
         world = await trials.run(deviations, trials.baseline)
         if why := world.early.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
@@ -297,7 +311,15 @@ class Exploration:
                 world.require_all_fired()
             trials.unfired |= unfired
             return None
-        return await trials.prove(world)
+        proven = await trials.prove(world)
+        if proven is None or proven.error is None:
+            return proven
+        in_turn = await trials.run_in_turn(proven)
+        if in_turn is not None and self._row and self._row.why_in_order:
+            kinds = [each.kind for each in deviations]
+            trials.unfired |= dict.fromkeys(kinds, self._row.why_in_order)
+            return None
+        return in_turn or proven
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -309,8 +331,7 @@ class Exploration:
         for deviations in candidates:
             if len(deviations) != 1:
                 break
-            kind, what = deviations[0].kind, deviations[0].what
-            if what in failing:
+            if deviations[0].what in failing:
                 continue
             if monotonic() >= (end if tried < _FURTHER else until):
                 break
@@ -327,10 +348,11 @@ class Exploration:
             if world.error is None:
                 self._search.add(log)
                 continue
-            failing.add(what)
+            found = world.deviations[0]  # perhaps another one, which is the cause
+            failing |= {deviations[0].what, found.what}
             # Failed worlds, the first finding included, aren't in `worlds`.
             number = self._search.worlds + len(lines) + 2
-            lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
+            lines.append(f"also: {found.kind} (world {number}): {describe(found, log)}")
         self._report.add_others(lines)
 
     def _require_options(self, written: World) -> None:
