@@ -31,8 +31,9 @@ from .posted_fields import Way
 #: The types of events that stand for a call of the app's own code.
 CALLS: Final = ("send()", "work()")
 
-#: How many database calls of the same name an event is held before, to bound the worlds.
-_CALLS: Final = 4
+#: Before how many database calls of the same name, the last ones, an event is held. An app reads
+#: before it writes.
+_CALLS: Final = 8
 
 
 #: The kinds of an exploration whose worlds may have several races.
@@ -395,8 +396,12 @@ def _holds(attempt: LoggedAttempt) -> list[Way]:
     # nothing yet.
     points = [_at(*point) for point in attempt.points]
     if all(is_client_call(name) for _, name, _ in attempt.points):
-        calls = [(name, nth + 1) for name, times in attempt.calls.items() for nth in range(times)]
-        points += [_at("before", *call) for call in calls[1:] or calls if call[1] <= _CALLS]
+        calls = [
+            _at("before", name, nth)
+            for name, times in attempt.calls.items()
+            for nth in range(max(times - _CALLS, 0) + 1, times + 1)
+        ]
+        points += calls[1:] or calls
     return points
 
 

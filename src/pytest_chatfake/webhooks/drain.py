@@ -454,11 +454,11 @@ class Drain:
     def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
         # of the endpoint's retries. One that a fault made at the same time as another one is
-        # repeated before anything else happens.
+        # repeated before anything else happens, unless an interrupt ended it.
         attempt, queue = post.attempt, self._state.queue
         if attempt.endpoint.disabled:
             queue.forget_unwanted()
-        elif post.is_twin and post.is_posted:
+        elif post.is_twin and post.is_posted and isinstance(post.result, Response | Exception):
             queue.retry_next(attempt._again(attempt._retried))
         elif by_fault:
             queue.wait(attempt._again(attempt._retried), AtBarrier())
