@@ -314,6 +314,8 @@ class World:
                 problem = "fewer attempts follow before the next barrier"
             elif not fault.fired:
                 problem = "that never happened"
+            elif isinstance(place := meeting_place(fault), Place) and not place.ends:
+                problem = "the app never came there"
             else:
                 continue
             raise ChatFakeError(
