@@ -359,7 +359,7 @@ class Exploration:
         written.require_chances(self._scope.kinds)
         if not written.seen.watches:
             problem = "expected an in-process app, got none"
-            for kind in sorted(CRASHING):
+            for kind in sorted({*CRASHING, *RACES}):
                 self._tried.leave_out(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
             watches = written.seen.watches

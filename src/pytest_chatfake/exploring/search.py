@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from types import FunctionType
@@ -30,6 +30,12 @@ from .posted_fields import Way
 
 #: The types of events that stand for a call of the app's own code.
 CALLS: Final = ("send()", "work()")
+
+#: Why two events can't be forced to race, although one follows the other.
+_NOWHERE: Final = (
+    "nowhere to hold an event: your handler never awaits and calls no database. Name the function "
+    "that writes: crash_points = [Session.commit]"
+)
 
 #: Before how many database calls of the same name, the last ones, an event is held. An app reads
 #: before it writes.
@@ -316,22 +322,24 @@ class _Options:
     def _pairs(self, kind: str) -> Iterator[_Found]:
         # At each point that one event reaches, it is held while the other one is handled. Which one
         # it is makes a difference if their statuses differ; once for each message is enough.
-        races = sorted(self._races(), key=lambda race: race[0].number)
+        races = sorted(self.races(), key=lambda race: race[0].number)
         last = {race[0].message: race for race in races if race[0].status != race[1].status}
         for race in sorted(races, key=itemgetter(2)):
             first, second, distance = race
             holds = _holds(first)
             if race in last.values():
                 holds += [(("held", "later"), *hold) for hold in _holds(second)]
-            for more in holds or [()]:
+            for more in holds:
                 yield distance, Deviation(kind, first.number, distance, more)
 
-    def _races(self) -> Iterable[tuple[LoggedAttempt, LoggedAttempt, int]]:
-        # Which events race, and how far they are apart. The code that handles events goes by their
-        # status, so one pair is enough for each two statuses of a message; and for each status of
-        # two messages, which may change the same sum. It is the last such pair, because a later
-        # event of its message could hide what is lost. An event isn't held back past another one
-        # of its message, which would be another order.
+    def races(self) -> Collection[tuple[LoggedAttempt, LoggedAttempt, int]]:
+        """Return which two events race, and how far they are apart.
+
+        The code that handles events goes by their status, so one pair is enough for each two
+        statuses of a message; and for each status of two messages, which may change the same sum.
+        It is the last such pair, because a later event of its message could hide what is lost. An
+        event isn't held back past another one of its message, which would be another order.
+        """
         found: dict[Key, tuple[LoggedAttempt, LoggedAttempt, int]] = {}
         for slot in self.slots.values():
             first = slot.attempt
@@ -487,6 +495,8 @@ class Search:
         overlaps = any(each.overlaps for each in self.written.attempts if each is not None)
         if KINDS[kind].fault is Concurrently and not overlaps:
             return ONE_AT_A_TIME
+        if kind in RACES and _Options(self.written, ()).races():
+            return _NOWHERE
         return KINDS[kind].needs
 
     def without_options(self) -> list[str]:
