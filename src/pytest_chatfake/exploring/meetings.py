@@ -53,7 +53,7 @@ T = TypeVar("T")
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
-_UNDELAYED: Final = 4
+_UNDELAYED: Final = 3
 
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5

@@ -39,7 +39,7 @@ _NOWHERE: Final = (
 
 #: Before how many database calls of the same name, the last ones, an event is held. An app reads
 #: before it writes.
-_CALLS: Final = 8
+_CALLS: Final = 6
 
 
 #: The kinds of an exploration whose worlds may have several races.
@@ -321,18 +321,18 @@ class _Options:
 
     def _pairs(self, kind: str) -> Iterator[_Found]:
         # At each point that one event reaches, it is held while the other one is handled. Which one
-        # it is makes a difference if their statuses differ; once for each message is enough.
-        races = sorted(self.races(), key=lambda race: race[0].number)
-        last = {race[0].message: race for race in races if race[0].status != race[1].status}
+        # it is makes a difference if their statuses differ, above all if one of them has a price.
+        races = self.races()
+        both = max(races, key=_loses_a_price, default=None)
         for race in sorted(races, key=itemgetter(2)):
             first, second, distance = race
             holds = _holds(first)
-            if race in last.values():
+            if race is both and first.status != second.status:
                 holds += [(("held", "later"), *hold) for hold in _holds(second)]
             for more in holds:
                 yield distance, Deviation(kind, first.number, distance, more)
 
-    def races(self) -> Collection[tuple[LoggedAttempt, LoggedAttempt, int]]:
+    def races(self) -> Collection[_Race]:
         """Return which two events race, and how far they are apart.
 
         The code that handles events goes by their status, so one pair is enough for each two
@@ -340,7 +340,7 @@ class _Options:
         It is the last such pair, because a later event of its message could hide what is lost. An
         event isn't held back past another one of its message, which would be another order.
         """
-        found: dict[Key, tuple[LoggedAttempt, LoggedAttempt, int]] = {}
+        found: dict[Key, _Race] = {}
         for slot in self.slots.values():
             first = slot.attempt
             later = self.log.attempts[slot.position + 1 :][: slot.near]
@@ -399,14 +399,25 @@ def _at(where: str, name: str, nth: int) -> Way:
     return (where, name), *[("nth", nth)] * (nth > 1)
 
 
+#: Two events that race, and how far they are apart.
+_Race: TypeAlias = tuple[LoggedAttempt, LoggedAttempt, int]
+
+
+def _loses_a_price(race: _Race) -> tuple[bool, bool, int]:
+    # Sorts races by how likely it is that the later event overwrites a price.
+    first, second, _ = race
+    return first.status != second.status, first.status == "delivered", first.number
+
+
 def _holds(attempt: LoggedAttempt) -> list[Way]:
     # Where an event can be held for another one. Before its first database call, it has read
-    # nothing yet.
+    # nothing yet, and before it commits, it has written.
     points = [_at(*point) for point in attempt.points]
     if all(is_client_call(name) for _, name, _ in attempt.points):
         calls = [
             _at("before", name, nth)
             for name, times in attempt.calls.items()
+            if len(attempt.calls) == 1 or not name.endswith(".commit")
             for nth in range(max(times - _CALLS, 0) + 1, times + 1)
         ]
         points += calls[1:] or calls
