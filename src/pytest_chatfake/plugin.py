@@ -173,13 +173,9 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The test's clock, frozen: ``advance(days=30)`` runs everything that becomes due."""
-    from .engine.process_time import Travel, freeze
-
     time = chat_fake._engine.time
     if not time.is_frozen:
-        travel = Travel()
-        time.take_over(travel)
-        freeze(travel, _time_machine(request), None)
+        time.freeze(_time_machine(request))
     return chat_fake.clock
 
 
@@ -341,15 +337,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    # Some servers only shut down once our connections are closed.
+    # Some servers only shut down once our connections are closed. If a call doesn't return, the
+    # user's fixtures are torn down all the same.
     fake = item.stash.get(_fake_key, None)
-    if fake is not None:
-        from .fake.fake import service
+    try:
+        if fake is not None:
+            from .fake.fake import service
 
-        del item.stash[_fake_key]
-        service.clear()
-        fake._engine.outbox.endpoints.close()
-    yield
+            del item.stash[_fake_key]
+            service.clear()
+            fake._engine.outbox.endpoints.close()
+    finally:
+        yield
 
 
 def pytest_enter_pdb() -> None:

@@ -39,9 +39,9 @@ def what_is_left():
     }
 
 
-def settled(expected, patience=60):
-    # What is left, once it is what was expected, or after so many seconds.
-    deadline = time.monotonic() + patience
+def settled(expected):
+    # What is left, once it is what was expected, or after a minute.
+    deadline = time.monotonic() + 60
     while (found := what_is_left()) != expected and time.monotonic() < deadline:
         time.sleep(0.01)
     return found

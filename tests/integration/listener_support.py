@@ -84,30 +84,16 @@ class RawClient:
             headers[name.lower()] = value.strip()
         if bodiless or status < 200 or status in {204, 304}:
             body = b""
-        elif headers.get("transfer-encoding") == "chunked":
-            body = b"".join(self._chunks())
-        elif "content-length" in headers:
-            body = self.reader.read(int(headers["content-length"]))
         else:
-            body = self.reader.read()
+            body = self.reader.read(int(headers["content-length"]))
         return Received(status, headers, body, head + line)
-
-    def rest(self):
-        """Read until the server hangs up."""
-        return self.reader.read()
 
     def hung_up(self):
         """Wait until the server closes the connection; False if it sends something instead."""
         try:
-            return self.rest() == b""
+            return self.reader.read() == b""
         except ConnectionResetError:
             return True
-
-    def _chunks(self):
-        while size := int(self.reader.readline(), 16):
-            yield self.reader.read(size)
-            assert self.reader.readline() == b"\r\n"
-        assert self.reader.readline() == b"\r\n"
 
 
 @contextmanager

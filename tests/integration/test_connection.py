@@ -44,6 +44,11 @@ BODIES = {
     "chunks": (CHUNKED + b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", b"hello"),
     "line ends": (CHUNKED + b"4\r\n\r\n\r\n\r\n0\r\n\r\n", b"\r\n\r\n"),
     "a chunk extension": (CHUNKED + b'5;a="b" ; c\r\nhello\r\n000 ;d\r\n\r\n', b"hello"),
+    "a long chunk extension": (
+        CHUNKED + b"5;a=%b\r\nhello\r\n0\r\n\r\n" % (b"b" * 200),
+        b"hello",
+    ),
+    "trailers": (CHUNKED + b"5\r\nhello\r\n0\r\nA: b\r\nC: d\r\n\r\n", b"hello"),
     "a chunk size in hex": (CHUNKED + b"0A\r\nhellohello\r\n0\r\n\r\n", b"hellohello"),
     "any bytes": (POST + b"Content-Length: 3\r\n\r\n\x00\xff\n", b"\x00\xff\n"),
     "parts": (

@@ -4,6 +4,7 @@ import threading
 import time
 from contextlib import contextmanager, nullcontext
 from http.client import RemoteDisconnected
+from socket import SOCK_STREAM
 from types import SimpleNamespace
 
 import freezegun
@@ -61,6 +62,16 @@ def test_a_connection_that_is_for_no_more_requests_is_not_used_again(script):
 
         assert numbered(10) == bodies(server)
         assert len(server.connections) == 10
+
+
+def test_an_address_that_this_machine_does_not_know_is_skipped(monkeypatch):
+    known = http_client.getaddrinfo
+    unknown = (9_999, *known("127.0.0.1", 80, type=SOCK_STREAM)[0][1:])
+    monkeypatch.setattr(
+        http_client, "getaddrinfo", lambda *a, **k: [unknown, *known(*a, **k), unknown]
+    )
+    with posting_to(keeps_responding(OK)) as (_, client):
+        assert client.post(b"", {}) == OKAY
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ def trusting(fake):
     return ssl.create_default_context(cafile=fake.ca_file)
 
 
-def get_balance(fake, url=None, context=None):
-    query = Request(f"{url or fake.base_url}/v2/balance", headers=fake.headers)
+def get_balance(fake, context=None):
+    query = Request(f"{fake.base_url}/v2/balance", headers=fake.headers)
     with urlopen(query, timeout=SOON, context=context) as response:
         return response.status
 

@@ -97,15 +97,6 @@ def test_how_the_system_says_that_nobody_reads_on_does_not_matter(monkeypatch):
 # No connections
 
 
-def test_a_refused_connection_is_a_failed_attempt():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
-    response = post_to(f"http://127.0.0.1:{port}/")
-
-    assert isinstance(response.error, ConnectionRefusedError)
-
-
 def test_a_host_without_an_address_is_a_failed_attempt(monkeypatch):
     def unknown(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")

@@ -236,7 +236,7 @@ KINDS = """
     def test_worlds(chat_explore, runs=[]):
         worlds = []
 
-        @chat_explore
+        @chat_explore(depth=1)
         def exploration(fake):
             worlds.append(fake)
             check(fake)
@@ -676,11 +676,11 @@ def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester)
         def scenario(self, chat_fake):
             chat_fake.send_text().deliver()
     """
-    headline, survivors, *lines = run(pytester, body)
+    headline, survivors, *lines = run(pytester, body, "-k", "duplicates or another_order")
 
     assert (headline, survivors[:18]) == ("killed 0 of 9", "survived: 9 facts ")
-    rows = "a_later_version all_events_are_taken an_unknown_message another_order duplicates"
-    rows += " duplicates_at_once duplicates_days_later duplicates_under_another_id snapshot_changes"
+    rows = "another_order duplicates duplicates_at_once duplicates_days_later"
+    rows += " duplicates_under_another_id"
     assert lines == [f"killed nothing: test_it.py::TestApp::test_{row}" for row in rows.split()]
 
 
@@ -692,7 +692,7 @@ EXPLORERS = """
     def test_an_exploration_counts_its_worlds(chat_explore):
         worlds = []
 
-        @chat_explore
+        @chat_explore(depth=1)
         def exploration(fake):
             worlds.append(App(fake))
             fake.send_text().deliver()
@@ -713,7 +713,7 @@ EXPLORERS = """
 
     def test_two_runs_are_expected_to_differ(chat_explore, runs=[]):
         with pytest.raises(NotRepeatable):
-            @chat_explore
+            @chat_explore(depth=1)
             def world(fake):
                 App(fake)
                 runs.append(fake.send_text())

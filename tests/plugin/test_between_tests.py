@@ -99,7 +99,7 @@ def test_a_fixture_that_uses_the_fake_may_use_it_in_its_own_teardown(pytester):
     pytester.runpytest("-W", "error").assert_outcomes(passed=1)
 
 
-def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester):
+def test_unittest_classes_can_use_the_fixtures(pytester):
     pytester.makepyfile(
         """
         import unittest

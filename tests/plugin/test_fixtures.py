@@ -36,6 +36,36 @@ def test_markers_override_the_configuration_of_the_fixture_field_by_field(pytest
     pytester.runpytest("--strict-markers").assert_outcomes(passed=5)
 
 
+def test_a_fixture_of_the_user_s_that_does_not_fit_is_named(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        class TestConfig:
+            @pytest.fixture
+            def chat_fake_config(self):
+                return "EUR"
+
+            def test_it(self, chat_fake):
+                pass
+
+        class TestMode:
+            @pytest.fixture
+            def chat_fake_mode(self):
+                return "Async"
+
+            def test_it(self, chat_fake):
+                pass
+        """
+    )
+    pytester.runpytest().stdout.fnmatch_lines(
+        [
+            "the fixture chat_fake_config: expected a ChatFakeConfig(...), got 'EUR'",
+            "the fixture chat_fake_mode: expected 'sync' or 'async', got 'Async'",
+        ]
+    )
+
+
 def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(pytester):
     pytester.makepyfile(
         """

@@ -54,6 +54,29 @@ def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(monkeypatch):
     terminal.say("to nobody")
 
 
+def test_a_target_that_can_t_be_closed_keeps_no_fixture_from_its_end(pytester):
+    pytester.makepyfile(
+        """
+        from unittest.mock import Mock
+        import pytest
+
+        ended = []
+
+        @pytest.fixture
+        def database():
+            yield
+            ended.append("database")
+
+        def test_a(database, chat_receiver):
+            chat_receiver.endpoint._target.close = Mock(side_effect=RuntimeError("it hangs"))
+
+        def test_b():
+            assert ended == ["database"]
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2, errors=1)
+
+
 def test_nothing_is_late_while_pytest_s_debugger_waits_for_a_person(pytester):
     pytester.makepyfile(
         """

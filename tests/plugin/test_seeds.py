@@ -24,15 +24,17 @@ def _tests(pytester):
     pytester.makepyfile(test_it=TESTS)
 
 
+#: What the header shows, or the end of a quiet run.
+SEED = re.compile(r"^chat_fake: ids from --chat-fake-seed=(.*)$", re.MULTILINE)
+
+
 class Run:
     """A run of the tests: the ids that they saw, by test, and the seed that the header shows."""
 
     def __init__(self, pytester, *args):
         output = run_pytest(pytester.path, "-rA", *args).stdout.str()
         self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
-        self.seeds = re.findall(
-            r"^chat_fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE
-        )
+        self.seeds = SEED.findall(output)
         assert 4 == len(self.ids) == len(set(self.ids.values())), output
 
 
@@ -76,18 +78,12 @@ def test_the_option_and_the_header_are_there_without_xdist(pytester):
 
 
 def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
+    def shown(*options):
+        return SEED.findall(run_pytest(pytester.path, "-q", *options).stdout.str())
+
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert not chat_fake.events")
-    options = ("-q", "-o", "chat_fake_seed=random")
-    assert "chat_fake: ids by" not in run_pytest(pytester.path, *options).stdout.str()
+    assert shown("-o", "chat_fake_seed=random") == []
 
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert chat_fake.events")
-    result = run_pytest(pytester.path, *options)
-    assert (
-        len(
-            re.findall(
-                r"^chat_fake: ids from --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
-            )
-        )
-        == 1
-    )
-    assert "chat_fake: ids by" not in run_pytest(pytester.path, "-q").stdout.str()
+    assert len(shown("-o", "chat_fake_seed=random")) == 1
+    assert shown() == []

@@ -1,4 +1,4 @@
-"""Runs without one of pytest's own plugins, as tools run it that show results themselves."""
+"""Runs without some of pytest's own plugins, as tools run it that show results themselves."""
 
 from textwrap import dedent
 
@@ -9,11 +9,12 @@ from ..inner import module_text
 
 TESTS = module_text("switched_off")
 
-#: Without fixtures that other plugins need for every test, such as monkeypatch.
+#: Without fixtures that other plugins need for every test, such as monkeypatch. Those that have
+#: nothing to do with ours are switched off together.
 PLUGINS = [
-    *("terminal", "capture", "logging", "faulthandler", "warnings", "tmpdir", "assertion"),
-    *("pastebin", "junitxml", "skipping", "stepwise", "cacheprovider", "debugging", "unittest"),
-    *("unraisableexception", "threadexception"),
+    *("terminal", "capture", "logging", "warnings", "tmpdir", "assertion", "cacheprovider"),
+    *("debugging", "faulthandler unraisableexception threadexception"),
+    "pastebin junitxml skipping stepwise unittest",
 ]
 
 #: Writes how each test ended, whatever shows it.
@@ -49,6 +50,6 @@ def with_all(ended):
     return ended()
 
 
-@pytest.mark.parametrize("name", PLUGINS)
-def test_without_a_plugin_of_pytest_s_the_tests_end_as_with_it(ended, with_all, name):
-    assert ended("-p", f"no:{name}") == with_all
+@pytest.mark.parametrize("names", PLUGINS)
+def test_without_a_plugin_of_pytest_s_the_tests_end_as_with_it(ended, with_all, names):
+    assert ended(*(f"-pno:{name}" for name in names.split())) == with_all

@@ -67,11 +67,15 @@ def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(pytester):
         def test_moved(chat_fake):
             chat_fake.clock.advance(days=1)
 
+        def test_moved_and_late(chat_fake, request):
+            chat_fake.clock.advance(days=1)
+            request.getfixturevalue("chat_clock").advance(days=1)
+
         def test_runs_again():
             assert not time_machine.traveller_stack
         """
     )
-    pytester.runpytest().assert_outcomes(passed=4)
+    pytester.runpytest().assert_outcomes(passed=5)
 
 
 def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(pytester):

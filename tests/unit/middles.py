@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 import pytest_chatfake
 
 from .fakes import frozen_fake, own_lines
@@ -10,9 +12,22 @@ from .fakes import frozen_fake, own_lines
 #: Where the package's own code is.
 PACKAGE = str(Path(pytest_chatfake.__file__).parent)
 
+#: Where Python looks at signals, and at other threads: a function begins, or one has returned, of
+#: C's too.
+POINTS = frozenset({"call", "return", "c_return"})
+
+
+@pytest.fixture(autouse=True)
+def switching_all_the_time():
+    """Let threads take turns as often as can be; for the modules that take it in."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
 
 class Meanwhile:
-    """Does something else once, at the n-th call or return in a file or folder of our own code.
+    """Does something else once, at the n-th point in a file or folder of our own code.
 
     It does so in the thread that it interrupts.
     """
@@ -30,8 +45,8 @@ class Meanwhile:
     def __exit__(self, *_):
         sys.setprofile(None)
 
-    def _profile(self, frame, _event, _argument):
-        if frame.f_code.co_filename.startswith(self._place):
+    def _profile(self, frame, event, _argument):
+        if event in POINTS and frame.f_code.co_filename.startswith(self._place):
             self._left -= 1
             if self._left == 0:
                 sys.setprofile(None)

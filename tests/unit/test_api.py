@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-import time_machine
 
 from pytest_chatfake import ChatFake
 
@@ -35,34 +34,6 @@ def test_the_amount_reads_back_digit_for_digit(call_api, amount):
         assert (response.status, response.headers["content-type"]) == (200, "application/json")
         assert str(len(response.body)) == response.headers["content-length"]
         assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == response.body
-
-
-def test_the_balance_follows_what_happens(call_api):
-    with frozen_fake(opening_balance="1", price="0.30") as fake:
-        seen = []
-        for verb in (
-            fake.settle,
-            fake.send_text,
-            lambda: fake.messages[0].deliver(price="0.20"),
-            lambda: fake.top_up("0.05"),
-        ):
-            verb()
-            seen.append(str(call_api(fake).json()["amount"]))
-
-        assert seen == ["1", "0.70", "0.80", "0.85"]
-
-
-def test_the_balance_knows_of_a_drop_that_is_due(call_api):
-    with time_machine.travel(NOON, tick=False) as traveller, ChatFake() as fake:
-        fake.send_text()
-        traveller.shift(30 * 86_400)
-
-        assert Decimal("100.00") == Decimal(call_api(fake).json()["amount"])
-
-
-@pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
-def test_a_query_string_changes_nothing(fake, call_api, query):
-    assert call_api(fake, path=f"/v2/balance{query}").json() == {"amount": 100, "currency": "USD"}
 
 
 def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
@@ -189,16 +160,3 @@ def test_requests_are_asserted(fake, call_api):
         call_api(fake, key=key)
     fake.assert_requested("GET", "/v2/balance")
     fake.assert_requested("POST", "/v2/balance", times=0)
-
-
-def test_a_reset_forgets_requests_and_keeps_key_and_routes(fake, call_api):
-    fake.route("/x", ["GET"])(lambda _: {})
-    key = fake.api_key
-    call_api(fake)
-    fake.send_text()
-    fake.reset()
-
-    assert fake.api.requests == ()
-    assert key == fake.api_key
-    assert call_api(fake, "GET", "/x").status == 200
-    assert call_api(fake).json()["amount"] == 100

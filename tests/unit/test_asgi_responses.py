@@ -1,6 +1,5 @@
 """What an ASGI app may respond with, and what is refused."""
 
-import anyio
 import pytest
 
 from pytest_chatfake.transport.client.responses import Response
@@ -72,30 +71,6 @@ def test_an_app_s_error_after_its_response_surfaces():
 
     with pytest.raises(OSError, match="the background job broke"):
         post(app)
-
-
-@BOTH
-@pytest.mark.parametrize("waiting", [0, 2])
-def test_whoever_waits_or_comes_later_hears_that_the_client_is_gone(run, waiting):
-    heard = []
-
-    async def app(scope, receive, send):
-        async def hear():
-            heard.append((await receive())["type"])
-
-        await receive()
-        with anyio.fail_after(60):
-            async with anyio.create_task_group() as group:
-                for _ in range(waiting):
-                    group.start_soon(hear)
-                await anyio.wait_all_tasks_blocked()
-                await start(send)
-                await finish(send)
-            await hear()
-
-    post(app, run=run)
-
-    assert heard == ["http.disconnect"] * (waiting + 1)
 
 
 def test_an_error_that_has_to_do_with_no_lifespan_names_none():

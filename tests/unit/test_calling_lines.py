@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from types import FunctionType
 
 import pytest
-import time_machine
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, NotAwaited
 from pytest_chatfake.base import calling_line
 from pytest_chatfake.base.current_test import current, running
 
-from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
 
 
@@ -184,22 +182,6 @@ def test_where_all_lines_are_a_librarys_one_of_them_is_named(monkeypatch):
         fake.send_text()
 
     assert __file__ == fake.events[0].line.file
-
-
-def test_a_request_stands_at_the_moment_when_it_came():
-    with time_machine.travel(1_767_268_800, tick=False) as traveller, ChatFake() as fake:
-
-        @fake.route("/slow")
-        def slow(request):
-            fake.send_text()
-            traveller.shift(2)
-            return {}
-
-        call_with_werkzeug(fake, "POST", "/slow")
-        moments = [entry.at for entry in fake.timeline]
-
-        assert sorted(moments) == moments
-        assert fake.clock.now == fake.api.requests[0].at
 
 
 def test_what_has_started_pytest_is_no_part_of_a_test():

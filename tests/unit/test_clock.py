@@ -8,7 +8,7 @@ import pytest
 from pytest_chatfake import ChatFake, ClockError
 from pytest_chatfake.engine import due_runner
 
-from .fakes import NOON, at, frozen_fake, received_statuses
+from .fakes import NOON, at, frozen_fake
 
 # -- reading and moving ----------------------------------------------------------------------------
 
@@ -43,12 +43,6 @@ def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(fake, monkeyp
     time.sleep(1.5)
 
     assert ("delivered", at(seconds=1.5)) == (message.status, fake.clock.now)
-
-
-@pytest.mark.asyncio
-async def test_an_app_that_awaits_its_sleep_can_have_the_clock_s(fake):
-    await fake.clock.sleep(60)
-    assert fake.clock.now == at(seconds=60)
 
 
 @pytest.mark.parametrize(
@@ -108,21 +102,6 @@ def test_an_exception_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):
     assert not dropped.dropped
     fake.clock.advance(days=31)
     assert dropped.dropped
-
-
-@pytest.mark.parametrize("late_first", [True, False])
-def test_what_is_due_at_one_moment_runs_in_the_order_of_its_scheduling(fake, receiver, late_first):
-    message = fake.send_text()
-    fake.webhooks.delay(60)
-    if late_first:
-        fake.send_text()
-    message.after(60).deliver()
-    if not late_first:
-        fake.send_text()
-    fake.clock.advance(60)
-
-    due = ["sent", "delivered"] if late_first else ["delivered", "sent"]
-    assert received_statuses(receiver) == ["sent", *due]
 
 
 def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch):

@@ -217,13 +217,6 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake, start):
     )
 
 
-def test_no_fault_lets_an_attempt_of_a_batch_fail(fake):
-    fake.webhooks.connect(handler=accepting)
-    with fake.webhooks.refuse(times=None):
-        send_in_a_block(fake).read()
-    assert trail(fake) == "sent, delivered, read refuse ConnectionRefusedError"
-
-
 def test_a_batch_is_not_joined_by_what_waits_to_overlap(fake):
     fake.webhooks.connect(handler=accepting)
     fake.webhooks.concurrently(by=1)

@@ -1,5 +1,9 @@
 """Which messages a conversation has (§2.4)."""
 
+import pytest
+
+from pytest_chatfake import ClosedError
+
 
 def test_a_conversation_has_what_came_since_the_last_look_until_a_reset(fake):
     first = fake.send_text()
@@ -13,4 +17,5 @@ def test_a_conversation_has_what_came_since_the_last_look_until_a_reset(fake):
     fake.reset()
     fake.send_text()
 
-    assert conversation.messages == ()
+    with pytest.raises(ClosedError, match="no longer exists: the fake was reset"):
+        assert conversation.messages

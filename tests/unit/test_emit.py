@@ -205,14 +205,6 @@ def test_an_event_from_before_an_endpoint_was_connected_can_come_to_it(fake):
     assert receiver.statuses(message) == ["delivered", "sent"]
 
 
-def test_an_event_from_before_a_reset_does_not_come_again(fake):
-    event = fake.send_text().events[0]
-    fake.reset()
-
-    with pytest.raises(ValueError, match="was not emitted by this fake"):
-        fake.webhooks.redeliver(event)
-
-
 @pytest.mark.parametrize(
     "raw", ['{"chatMessage": "x"}', '{"chatMessage": [1]}', "[]", "{", "[" * 100_000, '"x"']
 )

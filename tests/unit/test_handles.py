@@ -142,6 +142,16 @@ def test_a_fake_that_is_closed_twice_is_closed():
     assert repr(fake).startswith("<ChatFake closed")
 
 
+def test_the_time_of_a_closed_fake_stands_still():
+    fake = ChatFake()
+    conversation = fake.send_text().deliver().conversation
+    fake.clock.advance(days=2)
+    fake.close()
+
+    assert (conversation.state, [*fake.clock.agenda]) == ("expired", [])
+    assert fake.clock.now - conversation.started_at >= timedelta(days=2)
+
+
 def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end():
     fake = ChatFake()
     fake.clock.advance(1)

@@ -1,13 +1,12 @@
 """What is said of a 500 if no exception was seen: how to see it, or nothing."""
 
 import functools
-import socketserver
-import threading
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from pytest_chatfake.report.hints import hint
+
+from .wsgi_apps import App, served
 
 PAGE = b"<h1>Internal Server Error</h1>"
 UNSEEN = " (did it raise? no exception reached Python's logging)"
@@ -121,19 +120,8 @@ def test_a_function_that_returns_a_500_has_not_raised(fake, response, expected):
 
 
 def test_a_url_has_its_own_log(fake):
-    class Refusing(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.send_response(500)
-            self.end_headers()
-
-        def log_message(self, *args):
-            pass
-
-    with socketserver.TCPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        said = hint_on(fake, f"http://127.0.0.1:{server.server_address[1]}/")
-        thread.join()
+    with served(App("500 Internal Server Error", [])) as url:
+        said = hint_on(fake, url)
     assert said == " (did it raise? see its server's log)"
 
 

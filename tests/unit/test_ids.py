@@ -66,6 +66,8 @@ def test_an_event_of_another_type_has_an_id_of_its_own_in_the_same_shape():
         (None, "evt_[0-9a-f]{24}"),
         ("1000000007", "[0-9]{10}"),
         ("evt-1", "evt-[0-9]"),
+        ("order-xyz", "order-[a-z]{3}"),
+        ("order_", "order_2"),
         ("0b5c7f2e-1111-4222-8333-94445556666a", "0b5c7f2e-1111-4222-8333-[0-9a-f]{12}"),
     ],
 )

@@ -5,12 +5,10 @@ import gc
 import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import time_machine
 
-import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.fake.inside import Inside
@@ -18,14 +16,10 @@ from pytest_chatfake.transport.client.watchdog import watchdog
 
 from .api_clients import send_call
 from .fakes import section
+from .middles import PACKAGE, POINTS
 
-PACKAGE = str(Path(pytest_chatfake.__file__).parent)
-
-#: Where Python looks at the signals: a function begins, or one has returned, of C's too.
-POINTS = frozenset({"call", "return", "c_return"})
-
-#: But up to 3.13 it never does between a lock's own `__enter__` or `__exit__` and the block. Since
-#: 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
+#: Up to 3.13, Python looks at no signal between a lock's own `__enter__` or `__exit__` and the
+#: block. Since 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
 HANDS = frozenset({"__enter__", "__exit__"} if sys.version_info >= (3, 14) else ())
 
 
@@ -40,12 +34,10 @@ class Interruption:
 
     Args:
         number: Which point, counted from 1.
-        until: The function that gives back what it protects: after it begins, nothing is raised.
     """
 
-    def __init__(self, number, until=""):
+    def __init__(self, number):
         self._left = number
-        self._until = until
         self.came = False
 
     def __enter__(self):
@@ -61,9 +53,6 @@ class Interruption:
         if event not in POINTS or not frame.f_code.co_filename.startswith(PACKAGE):
             return
         if event == "c_return" and argument.__name__ in HANDS:
-            return
-        if frame.f_code.co_name == self._until:
-            sys.setprofile(None)
             return
         self._left -= 1
         if self._left == 0:

@@ -47,11 +47,6 @@ def test_a_key_in_another_form_is_401(value):
         assert call(fake, key=None, Authorization=value).status == 401
 
 
-def test_headers_of_the_fake_carry_the_key_as_configured():
-    with ChatFake(api_key="key-123456", api_key_header="Authorization: Bearer {api_key}") as fake:
-        assert fake.headers == {"Authorization": "Bearer key-123456"}
-
-
 def test_headers_of_the_fake_are_unknown_if_a_function_finds_the_key():
     with ChatFake(api_key_header=by_basic) as fake, pytest.raises(ChatFakeError) as error:
         _ = fake.headers
@@ -123,11 +118,3 @@ def test_a_function_that_returns_something_else_is_refused_without_the_key(found
         "what the api_key_header= function returned: expected a str or None, got "
         f"{type(found).__name__}"
     )
-
-
-def test_a_send_call_takes_the_configured_header():
-    with ChatFake(api_key_header="Authorization: Bearer {api_key}") as fake:
-        fake.send_endpoint("/messages")
-        body = b'{"to": "+1", "type": "text", "text": {"body": "Hi"}}'
-
-        assert call(fake, "POST", "/messages", None, body, **fake.headers).status == 200

@@ -270,6 +270,17 @@ def test_an_app_that_asks_for_more_after_its_shutdown_is_ended(run, both):
 
 
 @BOTH
+def test_an_app_that_does_not_return_after_its_shutdown_is_ended(run, both):
+    async def app(scope, receive, send):
+        for phase in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{phase}.complete"})
+        await anyio.sleep_forever()
+
+    run(lambda: both.live(app))
+
+
+@BOTH
 def test_a_lifespan_that_dies_in_the_middle_surfaces_at_the_end(run, both):
     async def app(scope, receive, send):
         await receive()

@@ -7,9 +7,7 @@ import queue
 import re
 import threading
 import traceback
-from contextlib import contextmanager
 from functools import partial
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
@@ -17,6 +15,7 @@ from pytest_chatfake.report.highlights import Highlights
 from pytest_chatfake.webhooks.logged_errors import printed_error
 
 from .fakes import frozen_fake, send_to
+from .wsgi_apps import served
 
 
 def log_an_error(text, level=logging.ERROR):
@@ -116,7 +115,7 @@ def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):
     assert failed(fake) == [None]
 
 
-def test_attempts_at_the_same_time_have_an_error_each(fake):
+def app_that_logs_while_two_are_there():
     both = threading.Barrier(2, timeout=30)
 
     def app(environ, start_response):
@@ -126,6 +125,11 @@ def test_attempts_at_the_same_time_have_an_error_each(fake):
         start_response("500 Internal Server Error", [])
         return []
 
+    return app
+
+
+def test_attempts_at_the_same_time_have_an_error_each(fake):
+    app = app_that_logs_while_two_are_there()
     for number in "12":
         fake.webhooks.connect(wsgi=app, path="/", headers={"X-Number": number})
     with fake.webhooks.concurrently():
@@ -310,25 +314,6 @@ def test_words_in_wsgi_errors_that_are_no_traceback_are_no_error(fake, capsys):
 # A server in this process
 
 
-@contextmanager
-def served(app):
-    """A WSGI app behind a URL in this process."""
-    server = make_server("127.0.0.1", 0, app, handler_class=QuietHandler)
-    thread = threading.Thread(target=server.serve_forever, args=[0.01], name="chatfake-served")
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-class QuietHandler(WSGIRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 def logging_app(status, after=None):
     """A WSGI app that logs an error; given an event, it waits for it after its response."""
 
@@ -356,43 +341,30 @@ def test_what_a_server_in_this_process_logs_is_its_attempt_s(fake, status):
 
 
 def test_a_server_s_log_is_nobody_s_while_two_attempts_are_made(fake):
-    both = threading.Barrier(2, timeout=30)
-
-    def app(environ, start_response):
-        both.wait()
-        log_an_error("one")
-        both.wait()
-        start_response("500 Internal Server Error", [])
-        return []
-
+    app = app_that_logs_while_two_are_there()
     with served(app) as one, served(app) as other:
         for url in (one, other):
-            fake.webhooks.connect(url)
+            fake.webhooks.connect(url, headers={"X-Number": url})
         with fake.webhooks.concurrently():
             fake.send_text()
     assert failed(fake) == [None, None]
 
 
-def test_an_error_that_a_server_logs_after_its_500_explains_it(fake):
+@pytest.mark.parametrize(
+    ("status", "explains"), [("500 Internal Server Error", True), ("204 No Content", False)]
+)
+def test_an_error_after_a_response_explains_a_500_or_is_in_the_background(fake, status, explains):
     responded = threading.Event()
-    with served(logging_app("500 Internal Server Error", responded)) as url:
+    with served(logging_app(status, responded)) as url:
         fake.webhooks.connect(url)
         fake.send_text()
         log_an_error("the test's own")
         before = failed(fake)
         responded.set()
-    assert [before, failed(fake)] == [[None], [("ValueError", "one")]]
-    assert background_errors(fake) == []
 
-
-def test_an_error_that_a_server_logs_after_its_204_is_in_the_background(fake):
-    responded = threading.Event()
-    with served(logging_app("204 No Content", responded)) as url:
-        fake.webhooks.connect(url)
-        fake.send_text()
-        log_an_error("the test's own")
-        responded.set()
-    assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "one")])
+    error = ("ValueError", "one")
+    assert [before, failed(fake)] == [[None], [error if explains else None]]
+    assert background_errors(fake) == ([] if explains else [error])
 
 
 # In the background

@@ -10,22 +10,6 @@ from werkzeug.test import Client
 from pytest_chatfake import ChatFake, WebhookWarning
 
 
-def test_of_two_routes_for_the_same_request_the_last_one_responds(fake):
-    @fake.route("/v2/messages", methods=["POST", "PUT"])
-    def first(_):
-        return {"route": 1}
-
-    @fake.route("/v2/messages")
-    def second(_):
-        return {"route": 2}, 503
-
-    client = Client(fake.wsgi_app)
-    headers = {"X-API-Key": fake.api_key}
-
-    assert client.post("/v2/messages", headers=headers).status_code == 503
-    assert client.put("/v2/messages", headers=headers).json == {"route": 1}
-
-
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     "block",

@@ -6,21 +6,12 @@ from enum import Enum
 import pytest
 
 from pytest_chatfake import UndeliveredWebhooks, WebhookRequest
+from pytest_chatfake.webhooks import drain
 
 from .fakes import NOON, received_statuses, trail
 from .wsgi_apps import App
 
 # -- who gets what ---------------------------------------------------------------------------------
-
-
-def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake):
-    message = fake.send_text()
-    assert fake.webhooks.attempts == ()
-    receiver = fake.webhooks.receiver()
-    message.deliver()
-
-    assert len(fake.events) == 2
-    assert received_statuses(receiver) == ["delivered"]
 
 
 def test_a_disconnected_endpoint_gets_nothing_more(fake, receiver):
@@ -121,7 +112,8 @@ def test_events_that_cause_each_other_endlessly_are_stopped_with_the_line(fake):
     assert received_statuses(receiver) == ["sent"]
 
 
-def test_an_endless_loop_is_stopped_at_all_endpoints_at_once(fake):
+def test_an_endless_loop_is_stopped_at_all_endpoints_at_once(fake, monkeypatch):
+    monkeypatch.setattr(drain, "MAX_DEPTH", 50)
     fake.webhooks.connect(handler=lambda _: fake.send_text() and 200)
     fake.webhooks.receiver()
     with pytest.raises(UndeliveredWebhooks):
@@ -143,10 +135,11 @@ def test_a_long_chain_of_replies_that_ends_is_not_endless(fake):
     assert len(fake.webhooks.attempts) == 1_500
 
 
-def test_many_events_of_one_verb_are_no_chain(fake, receiver):
-    fake.send_text().deliver(devices=2_000)
+def test_many_events_of_one_verb_are_no_chain(fake, receiver, monkeypatch):
+    monkeypatch.setattr(drain, "MAX_DEPTH", 50)
+    fake.send_text().deliver(devices=100)
 
-    assert len(receiver.requests) == 2_001
+    assert len(receiver.requests) == 101
 
 
 def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake):

@@ -446,25 +446,11 @@ async def test_a_check_that_was_awaited_or_never_reached_is_no_news(use, fake):
 
 
 @pytest.mark.parametrize(
-    "caused",
+    ("set_up", "told"),
     [
-        lambda webhooks: webhooks.lose(),
-        lambda webhooks: webhooks.tamper(),
-        lambda webhooks: webhooks.sign(lambda _: {"X-Signature": "wrong"}),
-    ],
-)
-def test_a_failure_that_a_fault_caused_is_no_news(caused):
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=failing_app)
-        caused(fake.webhooks)
-        fake.send_text()
-
-    assert warnings_at_the_end(scenario) == []
-
-
-@pytest.mark.parametrize(
-    ("not_caused", "failed"),
-    [
+        (lambda webhooks: webhooks.lose(), ""),
+        (lambda webhooks: webhooks.tamper(), ""),
+        (lambda webhooks: webhooks.sign(lambda _: {"X-Signature": "wrong"}), ""),
         (lambda webhooks: webhooks.delay(60), "1 attempt failed"),
         (lambda webhooks: webhooks.duplicate(), "2 attempts failed"),
         (lambda webhooks: webhooks.reorder(), "1 attempt failed"),
@@ -472,16 +458,15 @@ def test_a_failure_that_a_fault_caused_is_no_news(caused):
         (lambda webhooks: webhooks.lose_response(), "1 attempt failed"),
     ],
 )
-def test_a_fault_before_another_attempt_is_no_reason_for_that_one_to_fail(not_caused, failed):
+def test_only_a_failure_that_a_fault_caused_is_no_news(set_up, told):
     def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
-        not_caused(fake.webhooks)
+        set_up(fake.webhooks)
         fake.send_text()
         fake.clock.advance(60)
 
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith(failed)
-    assert ": status 500" in text
+    texts = "".join(warnings_at_the_end(scenario))
+    assert texts.partition(";")[0] == told
 
 
 @pytest.mark.parametrize("config", [{}, {"strict": False}, {"mode": "async"}])

@@ -37,10 +37,6 @@ def by_number(event):
     return f"/callback/{event._number}?status={event.status}"
 
 
-def timeline(fake):
-    return str(fake.timeline)
-
-
 @pytest.mark.parametrize(("name", "kind"), [("wsgi", Callbacks), ("asgi", AsgiCallbacks)])
 def test_each_event_is_posted_to_its_own_path(name, kind, fake):
     app = kind()
@@ -117,7 +113,7 @@ def test_the_timeline_shows_the_path_without_its_query(fake):
     fake.webhooks.connect(wsgi=Callbacks(), path=by_number)
     fake.send_text()
 
-    assert "sent m1 -> Callbacks /callback/1?...: 200" in timeline(fake)
+    assert "sent m1 -> Callbacks /callback/1?...: 200" in str(fake.timeline)
 
 
 def test_a_failed_attempt_names_the_path():

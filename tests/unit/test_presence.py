@@ -2,8 +2,6 @@
 
 import pytest
 
-from pytest_chatfake import Naming
-
 from .event_fields import (
     CONVERSATION_FIELDS,
     ENVELOPE,
@@ -36,25 +34,3 @@ def test_an_event_has_exactly_the_fields_of_its_status(kind):
     if kind.platform:
         assert message["chatApiError"].keys() == PLATFORM_ERROR
         assert message["chatApiError"]["error_data"].keys() == ERROR_DATA
-
-
-def test_a_teams_own_naming_replaces_the_neutral_word_everywhere():
-    naming = Naming(
-        event_type="wave.message.updated",
-        message_key="waveMessage",
-        original_id_key="waveId",
-        error_key="waveApiError",
-        trace_key="wtrace_id",
-        biz_type="wave",
-        messaging_product="wave",
-        id_prefix="wv.",
-    )
-    with frozen_fake(naming=naming) as fake:
-        body = fake.send_text().fail().events[-1].json()
-
-    message = body["waveMessage"]
-    assert (body["type"], message["bizType"]) == ("wave.message.updated", "wave")
-    assert message["waveId"].startswith("wv.")
-    assert message["waveApiError"]["error_data"]["messaging_product"] == "wave"
-    assert "wtrace_id" in message["waveApiError"]
-    assert "chat" not in str(body).lower()

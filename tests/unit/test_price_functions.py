@@ -3,7 +3,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from unittest.mock import Mock
 
 import pytest
 import requests
@@ -34,16 +33,6 @@ def test_a_price_function_is_asked_when_the_message_is_sent():
         going_rate[0] = "0.03"
 
         assert [message.held, message.deliver().charged] == [Decimal("0.02")] * 2
-
-
-def test_a_price_function_that_raises_leaves_a_submission_as_it_was(fake):
-    submission = fake.submit_text(price=Mock(side_effect=[LookupError("no tariff"), "2"]))
-    with unchanged(fake), pytest.raises(LookupError, match="no tariff"):
-        submission.accept()
-    message = submission.accept()
-
-    assert message.held == 2
-    assert message.id.endswith("00000001")  # the first id was not used up
 
 
 # -- what it may do --------------------------------------------------------------------------------

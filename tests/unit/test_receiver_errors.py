@@ -9,7 +9,7 @@ from flask import Flask
 
 from pytest_chatfake.report.hints import why_foreign
 
-from .fakes import played, received_statuses, trail, warnings_at_the_end
+from .fakes import played, received_statuses, trail
 
 
 def raising(error):
@@ -109,18 +109,6 @@ def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake):
 
     assert fake.webhooks.attempts[0].outcome == "Mute: (its text can't be shown)"
     assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
-
-
-def test_an_error_of_an_app_that_the_test_has_met_is_no_news():
-    def app(environ, start_response):
-        raise LookupError("no such campaign")
-
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=app)
-        with pytest.raises(LookupError):
-            fake.send_text()
-
-    assert warnings_at_the_end(scenario) == []
 
 
 async def cancelled(chain, began):

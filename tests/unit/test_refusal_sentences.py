@@ -88,6 +88,7 @@ def test_arguments_of_webhooks(fake):
         lambda: webhooks.connect(asgi_app, path="/"),
         lambda: webhooks.connect("http://x", path="/"),
         lambda: webhooks.connect(handler=print, path=lambda event: "/"),
+        lambda: webhooks.connect("http://x", client=lambda: "10.0.0.1"),
         lambda: webhooks.connect("http://x", event="*"),
         lambda: webhooks.connect("http://x", events="a.b"),
         lambda: webhooks.lose(tims=1),
@@ -98,6 +99,9 @@ def test_arguments_of_webhooks(fake):
         lambda: fake.api.lose_response(status=502, reset=True),
         lambda: fake.api.rate_limit("tomorrow"),
         lambda: fake.api.rate_limit("Thu, 01 Jan 2026 12:00:00 GMT"),
+        lambda: fake.api.rate_limit("Thu, 01 Jan 2026 12:00:00 -0000"),
+        lambda: fake.api.rate_limit(timedelta(days=40_000)),
+        lambda: fake.api.rate_limit(0),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
@@ -107,6 +111,7 @@ wsgi: expected a callable, got 'app'
 url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=, asgi= or handler=
 path= goes with wsgi= or asgi= only, not with a URL
 path= goes with wsgi= or asgi= only, not with handler=
+client= goes with wsgi= or asgi= only, not with a URL
 connect() got an unexpected argument 'event'. It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
 events: expected a list of event types such as ["chat.message.updated"], got 'a.b'
 lose() got an unexpected argument 'tims'. It takes times, start, message, status, endpoint, type.
@@ -116,7 +121,10 @@ event: expected one of fake.events, got 'evt_1'
 path: expected a path, or a rule such as /v2/messages/<id>, got '/v2/<'
 reset: expected either reset=True or a response, got both
 retry_after: expected seconds, or a date such as 'Wed, 21 Oct 2026 07:28:00 GMT', got 'tomorrow'
-retry_after: expected a date after 2026-01-01 12:00:00+00:00, the fake's time\
+retry_after: expected a date after 2026-01-01 12:00:00+00:00, the fake's time
+retry_after: expected seconds, or a date such as 'Wed, 21 Oct 2026 07:28:00 GMT', got 'Thu, 01 Jan 2026 12:00:00 -0000'
+retry_after: expected at most timedelta(days=36000), got datetime.timedelta(days=40000)
+retry_after: expected a duration greater than 0, got 0\
 """)
 
 

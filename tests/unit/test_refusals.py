@@ -43,6 +43,7 @@ def fake():
 def belonging(fake):
     """What belongs to another fake, or was forgotten by a reset, by the kind of the argument."""
     old = fake.send_text()
+    (old_event,) = old.events
     fake.reset()
     assert fake.send_text().id == old.id
     with ChatFake() as other:
@@ -57,6 +58,7 @@ def belonging(fake):
         before = visible_state(other)
         found = {kind: [((ValueError,), value)] for kind, value in values.items()}
         found["Message"].append(((ClosedError,), old))
+        found["Event"].append(((ValueError,), old_event))
         yield found
         assert visible_state(other) == before
 
@@ -121,7 +123,7 @@ OPEN = {"ChatFake.assert_available", "ChatFake.assert_charged", "ChatFake.assert
 OPEN |= {"ChatFake.assert_order_independent", "ChatFake.assert_requested"}
 OPEN |= {"ChatFake.assert_statuses", "ChatFake.close", "ChatFake.expect_charge"}
 OPEN |= {"ChatFake.explain", "ChatFake.find_message", "ChatFake.message", "Clock.stamp"}
-OPEN |= {"Receiver.respond", "Receiver.statuses", "Webhooks.disconnect", "Webhooks.lifespan"}
+OPEN |= {"Receiver.statuses", "Webhooks.disconnect"}
 
 
 def test_a_closed_fake_refuses_each_verb_and_its_past_can_be_read():

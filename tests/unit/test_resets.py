@@ -41,22 +41,6 @@ def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
     assert [attempt.fault for attempt in fake.webhooks.attempts] == ["lose"]
 
 
-def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake):
-    def receive(_):
-        fake.reset()
-        return 500
-
-    endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
-    fake.send_text("before")
-
-    assert fake.clock.next_due is None  # no retry either
-    assert (len(fake.messages), len(fake.webhooks.attempts)) == (0, 0)
-    endpoint.disconnect()
-    fake.webhooks.receiver()
-    fake.send_text("after")
-    assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
-
-
 def test_a_receiver_does_not_get_what_a_reset_overtakes():
     resets = []
 

@@ -91,18 +91,6 @@ def test_an_attempt_is_retried(delays, responses, set_up, expected):
         fake.reset()  # no word about what failed
 
 
-def test_a_retry_has_the_same_id_and_the_same_bytes():
-    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
-        receiver.respond(500, times=2)
-        fake.send_text()
-        fake.clock.advance(hours=1)
-
-        (event,) = fake.events
-        assert [(one.id, one.body, one.number) for one in receiver.requests] == [
-            (event.id, event.body, number) for number in (1, 2, 3)
-        ]
-
-
 def test_a_refused_connection_is_tried_again():
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = f"http://127.0.0.1:{server.getsockname()[1]}/"

@@ -70,18 +70,6 @@ class Meeting:
             self._inside.set()
             assert self._decided.wait(PATIENCE)
 
-    def stands_in(self, patch, owner, name):
-        """Let whoever calls a method, or reads a property, stand before it returns."""
-        inner = vars(owner)[name]
-        read = inner.fget if isinstance(inner, property) else inner
-
-        def standing(*arguments):
-            result = read(*arguments)
-            self.stand()
-            return result
-
-        patch.setattr(owner, name, property(standing) if read is not inner else standing)
-
     def standing(self, base, *names):
         """A subclass, in which whoever calls one of these methods stands before it returns."""
 

@@ -1,6 +1,5 @@
 """Threads of the app look at the fake while the test goes on."""
 
-import sys
 import threading
 from functools import partial
 
@@ -10,15 +9,7 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.base import faults
 
 from .api_clients import call_with_werkzeug
-from .middles import PACKAGE, Meanwhile
-
-
-@pytest.fixture(autouse=True)
-def _switching_all_the_time():
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
+from .middles import PACKAGE, Meanwhile, switching_all_the_time  # noqa: F401 - a fixture
 
 
 def let_others_go_on():

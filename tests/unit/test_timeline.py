@@ -2,10 +2,13 @@
 
 import re
 from datetime import timedelta
+from decimal import Context, Inexact, localcontext
 from xml.etree import ElementTree as ET
 
 import pytest
 from inline_snapshot import snapshot
+
+from pytest_chatfake import IllegalTransition
 
 from .api_clients import call_with_werkzeug, send_call
 from .fakes import NOON, frozen_fake, in_another_thread, own_lines, section
@@ -360,6 +363,48 @@ def test_the_message_that_a_failed_assertion_is_about_is_not_folded(fake, expect
         expect(fake, fake.messages[50])
 
     assert "send_text() m51 " in section(fake)
+
+
+def test_to_fail_again_about_a_message_shows_no_less_of_it(fake):
+    message = fake.send_text(to="+0")
+    for number in range(100):
+        fake.send_text(to=f"+{number}")
+    message.deliver(devices=20)
+
+    def shown():
+        with pytest.raises(AssertionError):
+            fake.assert_charged(1, message=message)
+        return fake.timeline.svg().count("m1 ")
+
+    assert shown() == shown() == shown()
+
+
+def test_top_ups_of_different_amounts_are_not_the_same(fake):
+    for number in range(1, 100):
+        fake.top_up(number)
+
+    assert "the same" not in section(fake)
+
+
+def test_amounts_are_exact_in_any_decimal_context_of_the_test(fake):
+    for price in ("1.111111", "2.2222222"):
+        fake.send_text(price=price)
+    with localcontext(Context(prec=3, traps=[Inexact])):
+        with pytest.raises(AssertionError, match=r"3\.3333332 is held for m1 and m2"):
+            fake.assert_held(0)
+        assert "3.3333332" in fake.timeline.svg()
+
+
+def test_an_error_that_is_not_raised_yet_is_named_with_the_test_s_line(fake):
+    message = fake.send_text().read()
+    fake.route("/x")(lambda _: message.fail())
+    call_with_werkzeug(fake, "POST", "/x")
+
+    (line,) = [line for line in section(fake).splitlines() if "not raised in the test yet" in line]
+    assert line.startswith("  not raised in the test yet: IllegalTransition: can't fail message ")
+    assert " at test_timeline.py:" in line
+    with pytest.raises(IllegalTransition):
+        fake.settle()
 
 
 def test_a_clock_move_names_the_duplicate_that_it_is_for_even_if_lost(fake):

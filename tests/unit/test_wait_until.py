@@ -134,6 +134,17 @@ def test_a_failure_shows_the_last_error_and_comes_from_it(wait_in_vain):
     assert failure.__cause__ is error
 
 
+def test_a_failure_shows_an_error_whose_text_can_not_be_read(wait_in_vain):
+    class Silent(LookupError):
+        def __str__(self):
+            raise RuntimeError
+
+    def look():
+        raise Silent
+
+    assert "raised Silent: " in str(wait_in_vain(look))
+
+
 def test_a_function_that_only_asserts_is_told_what_it_lacks(wait_in_vain):
     def done():
         assert True

@@ -4,7 +4,6 @@ import sys
 import threading
 import weakref
 
-import freezegun
 import pytest
 
 from pytest_chatfake.base.debugging import is_debugging
@@ -193,15 +192,6 @@ def test_what_nobody_has_removed_is_not_kept(watchdog, gate):
     del work
     gate.looks(2)
     assert reference() is None
-
-
-def test_real_seconds_pass_where_freezegun_stops_every_clock(monkeypatch):
-    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
-    work, watchdog = Work(), Watchdog()
-    with freezegun.freeze_time("2026-01-01"):
-        watchdog.add(work)
-        assert work.told.wait(PATIENCE)
-    watchdog.remove(work)
 
 
 # -- debuggers -------------------------------------------------------------------------------------

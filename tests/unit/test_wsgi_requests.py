@@ -93,13 +93,3 @@ def test_an_app_writes_into_its_environ_unseen_by_the_next_request():
     target.attempt(NOTHING)
 
     assert seen == [False, False]
-
-
-def test_a_body_can_be_read_by_line_and_past_its_end():
-    def app(environ, start_response):
-        stream = environ["wsgi.input"]
-        lines = [stream.readline(), *stream]
-        start_response("200 OK", [])
-        return [b"|".join([*lines, stream.read(), stream.read(5)])]
-
-    assert Response(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")

@@ -146,7 +146,7 @@ class Account:
             too_dear = reasons.TOO_DEAR[draft.assumed]
             return self._reject(message, now, self._rules.insufficient_balance, too_dear)
         message.name(len(self.messages) + 1, self._ids)
-        expires_at = conversation.expires_at or now + self._rules.conversation_length
+        expires_at = self._expiry(conversation, now)
         way: reasons.Joining = "new"
         if conversation.begun:
             way = "joined" if draft.conversation is None else "given"
@@ -181,13 +181,11 @@ class Account:
             if proposed is not None and self.conversations.find(proposed.id) is None:
                 return proposed
             return self.conversations.propose(message.recipient, origin_type)
-        found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
-        if isinstance(wanted, ConversationState) and found is not wanted:
-            raise ClosedError(
-                f"conversation {wanted.id} no longer exists: the fake was reset after it began"
-            )
+        if isinstance(wanted, ConversationState):
+            self.check_conversation(wanted)
+            wanted = wanted.id
+        found = self.conversations.find(wanted)
         if found is None:
-            assert isinstance(wanted, str)
             return proposed or ConversationState(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
@@ -271,9 +269,18 @@ class Account:
     def check_current(self, message: MessageState) -> None:
         """Refuse a message from before a reset, even if a current one has the same id."""
         if message.account not in (None, self):
-            known = f"message {message.id}", "sent"
-            what, done = known if message.is_known else ("this submission", "made")
+            what, done = "this submission", "made"
+            if message.is_known:
+                what, done = f"message {message.id}", "sent"
             raise ClosedError(f"{what} no longer exists: the fake was reset after it was {done}")
+
+    def check_conversation(self, conversation: ConversationState) -> None:
+        """Refuse a conversation from before a reset, even if a current one has the same id."""
+        if self.conversations.find(conversation.id) is not conversation:
+            raise ClosedError(
+                f"conversation {conversation.id} no longer exists: the fake was reset after it "
+                f"began"
+            )
 
     def check_person(self, address: str, account: Account) -> None:
         """Refuse a person of another account: one from before a reset."""
@@ -328,8 +335,7 @@ class Account:
         conversation, expires_at = message.conversation, None
         if conversation is not None:
             assert message.sent_at is not None
-            estimate = message.sent_at + self._rules.conversation_length
-            expires_at = conversation.expires_at or estimate
+            expires_at = self._expiry(conversation, message.sent_at)
         return Fact(
             cast("State", status) if status in STATUSES else "sent",
             message,
@@ -340,6 +346,11 @@ class Account:
             expires_at,
             failure=message.failure or Failure("131026", CATALOGUE["131026"], None),
         )
+
+    def _expiry(self, conversation: ConversationState, sent_at: int) -> int:
+        # An estimate while the conversation is pending (§2.4).
+        known = conversation.expires_at
+        return sent_at + self._rules.conversation_length if known is None else known
 
     # Applying
 

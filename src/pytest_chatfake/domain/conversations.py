@@ -59,8 +59,6 @@ class Conversations:
         self._ids = ids
         self.all: list[ConversationState] = []
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
-        # The service must not assign an id that a test has already chosen.
-        self._taken_ids: set[str] = set()
         # By person and type, in order of use, so a conversation may be listed repeatedly.
         self._used: defaultdict[tuple[str, str], list[ConversationState]] = defaultdict(list)
 
@@ -82,7 +80,8 @@ class Conversations:
     def propose(self, recipient: str, origin_type: str) -> ConversationState:
         """Return a new conversation with an unused id; it has not begun yet."""
         number = len(self.all) + 1
-        while (id_ := self._ids.conversation % number) in self._taken_ids:
+        # The service must not assign an id that a test has already chosen.
+        while self.find(id_ := self._ids.conversation % number) is not None:
             number += 1
         return ConversationState(id_, recipient, origin_type)
 
@@ -91,7 +90,6 @@ class Conversations:
         if not conversation.begun:
             conversation.begun = True
             self.all.append(conversation)
-            self._taken_ids.add(conversation.id)
         used = self._used[conversation.recipient, conversation.origin_type]
         if not used or used[-1] is not conversation:
             used.append(conversation)

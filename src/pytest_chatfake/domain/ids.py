@@ -47,8 +47,9 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
 
 
 def other_id(id_: str) -> str:
-    """Return a different id that looks alike, with the same length, prefix and alphabet."""
-    return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
+    """Return a different id that looks alike, usually with the same length, prefix and alphabet."""
+    other = _LAST_PART.sub(lambda part: part[0].translate(_OTHER_WORDS | _OTHER), id_)
+    return f"{id_}2" if other == id_ else other
 
 
 #: The part that differs between ids: everything after the prefix, or a UUID's last group.
@@ -62,6 +63,9 @@ def lookalike(text: str) -> str:
 
 #: Maps each digit, decimal or hexadecimal, to another one.
 _OTHER = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
+
+#: Maps each letter to another one of its case.
+_OTHER_WORDS = str.maketrans(ascii_letters, ascii_letters[::-1].swapcase())
 
 #: Maps each letter to the other case.
 _OTHER_LETTERS = str.maketrans(ascii_letters, ascii_letters.swapcase())

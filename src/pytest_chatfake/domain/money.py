@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import reduce
 
 from ..base.arguments import shortened, unexpected
 
@@ -69,6 +71,11 @@ def signed(value: object, what: str) -> Decimal:
     if isinstance(value, Decimal) and value.is_signed() and value:
         return amount(value.copy_negate(), what).copy_negate()
     return amount(value, what)
+
+
+def total(amounts: Iterable[Decimal]) -> Decimal:
+    """Return the exact sum of amounts; sum() would round as in the user's context."""
+    return reduce(EXACT.add, amounts, ZERO)
 
 
 def _parse(text: str, what: str) -> Decimal:

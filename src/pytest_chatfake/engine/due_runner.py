@@ -62,15 +62,20 @@ class DueRunner:
     # Steps: they change state up to each yield, where attempts are made
 
     def run_due(self) -> Iterator[None]:
-        """Attempt queued webhooks, then run due work, one piece after another."""
-        yield
-        yield from self._run_each(self._limit())
+        """Run due work, one piece after another, and attempt queued webhooks.
+
+        If another library has moved time, this work belongs to the time before, so it comes first.
+        """
+        limit = self._limit()
+        while True:
+            yield from self._run_each(limit)
+            yield
+            if not self.is_due():  # a receiver may have scheduled something for now
+                return
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
         """Settle; then move time to the target, stopping wherever work is due."""
-        yield  # queued webhooks belong to the present
-        limit = self._limit()
-        yield from self._run_each(limit)
+        yield from self.run_due()
         now = self._time.read()
         target = target_of(now)
         if target > LAST:
@@ -81,7 +86,7 @@ class DueRunner:
             )
         with self._core.lock:  # so that it stands in the middle of no verb's records
             self._executor.move = self._core.state.history.add(ClockRecord(what, line, now, target))
-        yield from self._run_each(limit, target)
+        yield from self._run_each(self._limit(), target)
         with self._core.lock:  # or two threads at once would move time twice as far
             self._time.forward(target)
 
@@ -103,8 +108,7 @@ class DueRunner:
         Raises:
             ClockError: ``reached()`` was still false at the end.
         """
-        yield
-        yield from self._run_each(self._limit())
+        yield from self.run_due()
         end = self._time.read() + length
         while not reached():
             now = self._time.read()

@@ -104,7 +104,6 @@ class ProcessTime:
 
     Attributes:
         is_frozen: Whether a fixture has frozen time.
-        stopped_at: When the fake was closed, in nanoseconds since the epoch; None while it is open.
     """
 
     def __init__(self) -> None:
@@ -113,10 +112,12 @@ class ProcessTime:
         self._own = Travel()
         self._seen = time.time_ns()
         self.is_frozen: bool = False
-        self.stopped_at: int | None = None
+        self._stopped_at: int | None = None  # when the fake was closed
 
     def read(self) -> int:
-        """Return the present in nanoseconds since the epoch."""
+        """Return the present in nanoseconds since the epoch; a closed fake's time stands still."""
+        if self._stopped_at is not None:
+            return self._stopped_at
         if type(time.time_ns) is BuiltinFunctionType:
             now: int = time.time_ns()
         else:
@@ -128,6 +129,11 @@ class ProcessTime:
             return seen  # while time is frozen, all records share one integer
         self._seen = now
         return now
+
+    def freeze(self, fixture: TimeMachineFixture | None) -> None:
+        """Freeze time at the present until the fake is closed; see :func:`freeze`."""
+        self.is_frozen = True
+        freeze(self._own, fixture, None)
 
     def take_over(self, travel: Travel) -> None:
         """Note that a travel has frozen time, which ends with the fake."""
@@ -165,7 +171,7 @@ class ProcessTime:
 
     def stop(self) -> None:
         """Give the process its real time back, if the fake froze it."""
-        self.stopped_at = self.read() if self.stopped_at is None else self.stopped_at
+        self._stopped_at = self.read()
         self._own.end()
 
 

@@ -270,8 +270,8 @@ def _books_about(expected: object, value: object, inside: Inside) -> str:
     if how is None:
         return ""
     messages, story = inside.account.messages, inside.story
-    story.explained.update(messages)
-    charges = Explanations(story, story.labels).charges(*messages)
+    charges = [*Explanations(story, story.labels).charges(*messages)]
+    story.explained.update(dict.fromkeys(messages, charges))
     return "\n  ".join(["The fake's books:", *charges]) + how
 
 

@@ -12,7 +12,7 @@ from ..base.arguments import cited
 from ..base.views import counted
 from ..domain.ids import ids_of
 from ..domain.messages import MessageState
-from ..domain.money import ZERO
+from ..domain.money import total
 from ..fake.details import key_of, name_of, post_of, takes_key
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT
@@ -61,7 +61,7 @@ class Books(NamedTuple):
     @property
     def cost(self) -> Decimal:
         """The total price of the messages."""
-        return sum((message.total_price for message in self.messages), ZERO)
+        return total(message.total_price for message in self.messages)
 
     @property
     def quotes_ids(self) -> bool:

@@ -72,35 +72,36 @@ def target_of(
             "asgi= or handler="
         )
     if wsgi is None and asgi is None:
-        for what, value in (("path", path), ("client", client)):
-            if value is not None and not (url and callable(value)):
+        is_chosen = url is not None and callable(path)
+        for what, value in (("path", None if is_chosen else path), ("client", client)):
+            if value is not None:
                 raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
-    place = "/" if path is None else path
-    path, after = "/", ""  # of a function's paths, no name has any
-    if isinstance(place, str):
-        path, after = place, f" {place}"
+    path = "/" if path is None else path
+    if isinstance(path, str):
+        fixed, after = path, f" {path}"
     else:
-        check_function(place, "path", 'lambda event: f"/{event.message_id}"', "the event")
+        fixed, after = "/", ""  # no name has any of a function's paths
+        check_function(path, "path", 'lambda event: f"/{event.message_id}"', "the event")
     target: Target
     if url is not None:
         target = UrlTarget(url, timeout=timeout)
-        place = place if callable(place) else parse_url(url).target
-        return target, url, redacted(url).partition("://")[2], place
+        path = path if callable(path) else parse_url(url).target
+        return target, url, redacted(url).partition("://")[2], path
     if handler is not None:
         _check_callable(handler, "handler")
         if not takes(handler, object()):
             raise TypeError(unexpected("handler", "a function of the request", handler))
         target = HandlerTarget(handler, portal=portal)
-        return target, f"{_name(handler)}()", f"{_class_of(handler)}()", place
+        return target, f"{_name(handler)}()", f"{_class_of(handler)}()", path
     app: Any = wsgi if asgi is None else asgi
     if asgi is None:
         _check_wsgi(app)
-        target, kind = WsgiTarget(app, path=path, client=client), "WSGI"
+        target, kind = WsgiTarget(app, path=fixed, client=client), "WSGI"
     else:
         check_asgi(app, "asgi")
-        target, kind = AsgiTarget(app, path=path, client=client, portal=portal), "ASGI"
+        target, kind = AsgiTarget(app, path=fixed, client=client, portal=portal), "ASGI"
     label = f"{_title(app) or _class_of(app)}{redacted_place(after)}"
-    return target, f"{_name(app)} ({kind}){after}", label, place
+    return target, f"{_name(app)} ({kind}){after}", label, path
 
 
 def _check_wsgi(app: Callable[..., Any]) -> None:

@@ -82,6 +82,7 @@ class Conversation:
         """The conversation's messages, in the order in which they were sent."""
         engine = self._engine
         engine.ensure_readable()
+        engine.account.check_conversation(self._record)
         found = engine.account.messages_in(self._record)
         return View(found, lambda state: Message(engine, state))
 

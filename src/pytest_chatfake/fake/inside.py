@@ -161,7 +161,7 @@ class Inside:
         """
         text = "\n".join(difference(before, after, then, self._engine))
         messages = self.account.messages
-        self.story.mentioned += [each for each in messages if each.id in text]
+        self.story.mention(*(each for each in messages if each.id in text))
         return named(text, messages).split("\n")
 
     # Endpoints

@@ -93,6 +93,7 @@ class Receiver:
         Raises:
             ValueError: An argument is out of range.
         """
+        self._engine.refuse_closed()
         check_int(status, "status", 200, 599)
         check_int(times, "times", 1, _MOST_RESPONSES)
         self._part.responses.extend([status] * times)

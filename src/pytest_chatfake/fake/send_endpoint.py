@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
 from werkzeug import Request
@@ -15,7 +14,7 @@ from ..domain.verbs import Accept
 from ..engine.engine import Engine
 from ..http_api.routes import RouteResult
 from ..transport.server.replies import error_body
-from ..wire.exact_json import encode
+from ..wire.exact_json import encode, read_number, refuse_constant
 from ..wire.naming import Naming, check_fields, check_type
 from .drafts import Drafts
 from .handles import Message
@@ -110,17 +109,13 @@ def _echoed(echo: Iterable[str], naming: Naming) -> list[str]:
 def _json_object(request: Request) -> dict[str, Any]:
     try:
         body: Any = json.loads(
-            request.get_data(), parse_float=Decimal, parse_constant=_refuse_constant
+            request.get_data(), parse_float=read_number, parse_constant=refuse_constant
         )
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("the body is not JSON") from None
     if not isinstance(body, dict):
         raise ValueError("the body is not a JSON object")  # noqa: TRY004 - becomes a 400
     return cast("dict[str, Any]", body)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..base.views import View, counted
@@ -17,6 +18,7 @@ from .handles import Message
 if TYPE_CHECKING:
     from ..base.history import Record
     from ..report.entries import RecordKind
+    from ..report.labels import Labels
 
 
 class TimelineEntry(NamedTuple):
@@ -75,10 +77,9 @@ class Timeline(Sequence[TimelineEntry]):
         return self._entries()[index]
 
     def _entries(self) -> View[TimelineEntry]:
-        return View(self._story.trace.records, self._shown)
+        return View(self._story.trace.records, partial(self._shown, self._story.labels))
 
-    def _shown(self, entry: Record) -> TimelineEntry:
-        labels = self._story.labels
+    def _shown(self, labels: Labels, entry: Record) -> TimelineEntry:
         message = None if entry._message is None else Message(self._story.engine, entry._message)
         text = " ".join([entry_text(entry, labels), *shown_marks(entry, labels)])
         at = instant(entry._began)

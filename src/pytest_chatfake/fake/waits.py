@@ -31,6 +31,7 @@ from ..base.arguments import check_takes, cited
 from ..base.calling_line import Line
 from ..base.coroutines import run_at_once
 from ..base.terminal import say
+from ..base.tracebacks import text_of
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..transport.client.cancellable import Cancellable, CancelledExternally
@@ -210,7 +211,7 @@ class Wait:
 
     def _failure(self) -> str:
         if self._error is not None:
-            seen = f"raised {type(self._error).__name__}: {self._error}"
+            seen = f"raised {type(self._error).__name__}: {text_of(self._error)}"
         else:
             seen = f"returned {cited(self.value)}"
             if self.value is None and self._name() != "the lambda":

@@ -252,6 +252,7 @@ class Webhooks:
             TypeError: ``app`` is not an ASGI app, or the block is entered with ``with`` in async
                 mode or with ``async with`` in sync mode.
         """
+        self._engine.refuse_closed()
         check_asgi(app, "app")
         block = Lifespan(app, portal=self._portal, check=self._engine.enter)
         self._engine.expect_entry(block, "lifespan(app)")

@@ -29,7 +29,14 @@ from ..base.views import counted
 from ..domain.instants import instant
 from ..domain.verbs import Deliver
 from ..engine.engine import Engine
-from ..transport.server.replies import Reply, error_reply, has_hung_up, plain, server_error
+from ..transport.server.replies import (
+    Reply,
+    copied,
+    error_reply,
+    has_hung_up,
+    plain,
+    server_error,
+)
 from ..wire.bodies import balance_body
 from .faults import (
     NO_REPLY,
@@ -260,11 +267,11 @@ class AccountApi:
         is_accepted = method == "POST" and str(response.status).startswith("2")
         if not (is_accepted or (is_balance and method == "GET")):
             return response
-        sent = partial(plain, response, request.environ)  # reads a streamed response
+        sent = partial(copied, response, request.environ)  # reads a streamed response
         other: Reply | None = current().other_reply(self, sent, is_balance=is_balance)
         if other is None:
             return response
-        reply = sent()
+        reply = plain(response, request.environ)
         request.environ.pop(COMPLETE)(reply.status, b"")
         return other._replace(delay=reply.delay)
 
@@ -358,9 +365,7 @@ class AccountApi:
 
     # The faults of a request
 
-    def _due(
-        self, method: str, path: str, now: int, *, calls_route: bool = False
-    ) -> list[ApiFault]:
+    def _due(self, method: str, path: str, now: int, *, calls_route: bool) -> list[ApiFault]:
         # The last of the returned faults decides the response. Each fault counts every matching
         # request, even if another fault responds.
         fired: list[ApiFault] = []

@@ -29,7 +29,14 @@ from ..base.arguments import (
 from ..base.calling_line import Line
 from ..base.faults import BaseFault, verb_of
 from ..base.marks import Mark
-from ..domain.instants import SECOND, instant, parse_duration
+from ..domain.instants import (
+    SECOND,
+    aware,
+    instant,
+    nanoseconds,
+    parse_duration,
+    parse_length,
+)
 from ..domain.messages import MAX_DEVICES
 from ..transport.client.headers import complete_headers
 from ..transport.server.replies import Reply, error_reply
@@ -218,10 +225,8 @@ class RateLimit(ApiFault):
         if isinstance(retry_after, str):
             self._end, shown = _parse_date(retry_after), repr(retry_after)
         else:
-            self._length = parse_duration(retry_after, "retry_after")
+            self._length = parse_length(retry_after, "retry_after")
             shown = f"{self._length / SECOND:g}"
-            if not self._length:
-                raise ValueError("retry_after: expected more than 0 seconds, got 0")
         super().__init__(shown, as_date=as_date or None)
 
     def _left(self, now: int) -> int:
@@ -303,7 +308,7 @@ def _with_headers(reply: Reply, headers: Mapping[str, str]) -> Reply:
 
 def _parse_date(text: str) -> int:
     try:
-        return int(parsedate_to_datetime(text).timestamp()) * SECOND
+        return nanoseconds(aware(parsedate_to_datetime(text), "retry_after"))
     except (TypeError, ValueError):
         expected = "seconds, or a date such as 'Wed, 21 Oct 2026 07:28:00 GMT'"
         raise ValueError(unexpected("retry_after", expected, text)) from None

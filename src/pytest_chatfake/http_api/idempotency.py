@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from werkzeug import Request, Response
 
 from ..base.history import Record
-from ..transport.server.replies import Reply, error_reply, plain
+from ..transport.server.replies import Reply, copied, error_reply
 from .routes import Route
 
 #: By route, method, path and key: the first call, its body, and the response to a repeated call.
@@ -68,7 +68,7 @@ def respond(
     try:
         response = route.respond(request, variables)
         if response and not (400 <= response.status_code < 500 or has_failed(asked)):
-            calls[call_key] = asked, call[1], plain(response, request.environ)
+            calls[call_key] = asked, call[1], copied(response, request.environ)
         return response
     finally:
         if calls[call_key] is call:

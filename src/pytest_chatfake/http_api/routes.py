@@ -55,7 +55,7 @@ class Route(NamedTuple):
         match result:
             case Response():
                 response = result
-            case (body, int() as status) if not isinstance(status, bool):
+            case tuple((body, int() as status)) if not isinstance(status, bool):
                 response = self._response(body, status)
             case _:
                 response = self._response(result, 204 if result is None else 200)

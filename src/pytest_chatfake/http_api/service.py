@@ -89,8 +89,8 @@ class Service:
         with self._lock:
             if self._listener is None:
                 self._listener = Listener(self, self.host)
-            if self._authority is not None:
-                self._listener.context = self._authority.context
+                if self._authority is not None:
+                    self._listener.context = self._authority.context
             return self._listener
 
     @property
@@ -101,6 +101,8 @@ class Service:
                 from ..transport.server.authority import Authority  # noqa: PLC0415 - few tests need it
 
                 self._authority = Authority(self.host)
+                if self._listener is not None:
+                    self._listener.context = self._authority.context
             return self._authority
 
     @property
@@ -118,7 +120,7 @@ class Service:
 
     def secured(self, url: str) -> str:
         """Return a base URL for clients that speak TLS, which the listener does from now on."""
-        self.listener.context = self.authority.context
+        _ = self.authority
         return url.replace("http:", "https:", 1)
 
     def take_over(self) -> None:

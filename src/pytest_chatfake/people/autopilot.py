@@ -27,7 +27,7 @@ from ..base.escaping import one_line
 from ..domain.facts import Fact
 from ..domain.failure_codes import failure
 from ..domain.instants import parse_delay
-from ..domain.messages import MessageState
+from ..domain.messages import MessageState, State
 from ..domain.people import PersonFact, PersonState
 from ..domain.schedule import DueKind, due_of
 from ..domain.verbs import Deliver, Fail, Read
@@ -121,6 +121,11 @@ class FlightPlan:
     def line(self) -> Line:
         return self.autopilot._line
 
+    def goes_on_after(self, what: State) -> bool:
+        """Whether anything of it is left after this has happened to the message."""
+        is_to_be_read = what == "delivered" and self.read is not None
+        return is_to_be_read or (what in {"delivered", "read"} and self.reply is not None)
+
     def moments(self, person: PersonState | None) -> Mapping[DueKind, int | None]:
         """When each verb is due, or was; None: never, or not while the person is like this.
 
@@ -210,7 +215,7 @@ class Autopilots:
             self._on_sent(fact.message)
         else:
             plan = self._plans.get(fact.message.number)
-            if plan and (fact.what == "delivered" or (fact.what == "read" and plan.reply)):
+            if plan and plan.goes_on_after(fact.what):
                 self._reschedule(plan)
             else:
                 self.leave(fact.message)
@@ -251,17 +256,16 @@ class Autopilots:
             if plan is None:
                 continue
             has_waited = fact.before.obstacle(arrives=message.state == "sent") is not None
-            due = self._reschedule(plan, after=fact.at)
+            kind: DueKind = "reading" if message.state == "delivered" else "autopilot"
+            due = self._reschedule(plan, after=fact.at)[kind]
             if has_waited and due is not None and due <= fact.at:
-                kind: DueKind = "reading" if message.state == "delivered" else "autopilot"
                 try:
                     self.act(plan, kind, fact.at)
                 except Exception as error:  # the test's next call raises it
                     self._state.errors.append(error)
 
-    def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
-        # Returns when the next verb is due, or was due: verbs that were due by `after` are not
-        # scheduled.
+    def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> Mapping[DueKind, int | None]:
+        # Returns when each verb is due, or was: verbs that were due by `after` are not scheduled.
         schedule = self._state.schedule
         moments = plan.moments(self._state.account.people.get(plan.message.recipient))
         for kind, due in moments.items():
@@ -272,8 +276,7 @@ class Autopilots:
                 schedule.cancel(plan.keys.pop(kind))
             if due is not None and due > after:
                 plan.keys[kind] = schedule.add(due, kind, plan)
-        delivery = moments["autopilot"]
-        return moments["reading"] if delivery is None else delivery
+        return moments
 
     def act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
         try:

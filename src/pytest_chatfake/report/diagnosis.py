@@ -9,7 +9,7 @@ from typing import Final
 from ..domain.conversations import ConversationState
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
-from ..domain.money import ZERO
+from ..domain.money import total
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
@@ -67,8 +67,10 @@ class Diagnosis:
                 for sentence in self._explanations.sentences(fact):
                     yield f"{self.labels.message(message)}: {sentence}."
 
-    def of_total(self, what: str, expected: Decimal, found: Decimal) -> Iterator[str]:
-        messages = self._engine.account.messages
+    def of_total(
+        self, what: str, expected: Decimal, found: Decimal, messages: Sequence[MessageState]
+    ) -> Iterator[str]:
+        """Explain an amount that the account has for these messages."""
         undelivered = [message for message in messages if message.state == "sent"]
         held_for = [message for message in undelivered if message.held]
         if not messages and what != "available":
@@ -158,7 +160,7 @@ class Diagnosis:
             yield f"Call deliver() or read() on {self.labels.messages(messages)}."
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        held = number(sum((message.held for message in messages), ZERO))
+        held = number(total(message.held for message in messages))
         yield f"{held} is held for {self._mention(messages)} until delivery (§3 rule 5)."
         if pending := list(self._pending(_ENDS, *messages)):
             yield from pending
@@ -171,9 +173,10 @@ class Diagnosis:
     def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
         # Why the messages were charged or not. If one of them shares the session of another
         # message, also what would have been charged instead.
-        self.story.mentioned.extend(messages[:_MAX_MENTIONED])
-        self.story.explained.update(messages)
-        yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
+        self.story.mention(*messages[:_MAX_MENTIONED])
+        sentences = [*self._explanations.charges(*messages)]
+        self.story.explained.update(dict.fromkeys(messages, sentences))
+        yield from (f"{sentence}." for sentence in sentences)
         # No message shares a session's charge.
         if self._engine.settings.rules.charge_per == "message":
             return
@@ -186,7 +189,7 @@ class Diagnosis:
             starter = self._explanations.starter(conversation)
             if starter is None or starter in messages:
                 continue
-            self.story.mentioned.append(starter)
+            self.story.mention(starter)
             yield from self._expiry_of(conversation)
             if {message.recipient, starter.recipient} == {DEFAULT_ADDRESS}:
                 yield (
@@ -205,5 +208,5 @@ class Diagnosis:
             )
 
     def _mention(self, messages: Sequence[MessageState]) -> str:
-        self.story.mentioned.extend(messages[:_MAX_MENTIONED])
+        self.story.mention(*messages[:_MAX_MENTIONED])
         return self.labels.messages(messages)

@@ -127,7 +127,8 @@ def is_odd(record: Record) -> bool:
 def fold_key(record: Record) -> Hashable:
     """Return a key: of several entries with the same key, a report shows one.
 
-    The key leaves out the message, the moment, and the words of a response or an error.
+    The key leaves out the message, the moment, and the words of a response or an error. It has the
+    amount of a top-up.
     """
     marks = tuple((mark.kind, mark.line) for mark in record._marks)
     return (kind_of(record), record._rule, marks, *_own_fold_key(record))
@@ -145,8 +146,8 @@ def _own_fold_key(record: Record) -> tuple[Hashable, ...]:
             return (*asked, record.status, is_overtaken(record), is_repeated(record))
         case ClockRecord():
             return (record.what, record.line, record.end - record.moment)
-        case VerbRecord():
-            return (record.what, record.line)
+        case VerbRecord(posted=posted):
+            return (record.what, record.line, posted and posted.amount)
         case BaseFault():
             return (record.description, record.line, is_unused(record))
         case _:

@@ -41,11 +41,11 @@ def amount_failure(
         return None
     diagnosis, name = Diagnosis(story), "the account"
     if message is None:
-        causes = diagnosis.of_total(what, expected, found)
+        causes = diagnosis.of_total(what, expected, found, story.engine.account.messages)
     else:
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
         name = f"{diagnosis.labels.message(message)}, message {message.id}"
-        story.mentioned.append(message)
+        story.mention(message)
     entries = [entry for entry in ledger.entries if message is None or entry._message is message]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
     heading = f"{verb} {name}, according to the ledger:"
@@ -58,7 +58,11 @@ def charge_failure(
     if found == expected:
         return None
     diagnosis, what = Diagnosis(story), "charged in the block"
-    causes = diagnosis.of_total("charged", expected, found)
+    about = (entry._message for entry in entries)
+    messages = [*dict.fromkeys(message for message in about if message is not None)]
+    causes = diagnosis.of_total(
+        "charged", expected, found, messages or story.engine.account.messages
+    )
     heading = "Posted in the block:"
     return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
 
@@ -91,7 +95,7 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
         return None
     pairs = enumerate(zip_longest(expected, found), 1)
     ordinal, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
-    story.mentioned.append(message)
+    story.mention(message)
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,

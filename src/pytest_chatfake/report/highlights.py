@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
@@ -11,9 +10,9 @@ from operator import attrgetter
 from typing import Final
 
 from ..base import tracebacks
-from ..base.errors import ChatFakeError
 from ..base.faults import BaseFault
 from ..base.history import Record
+from ..base.tracebacks import LoggedError
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import READ_AT_ONCE, TOO_DEAR
@@ -35,6 +34,7 @@ from .hints import (
     hint,
     logged_error,
     missed,
+    shown_error,
     unused_faults,
     unused_line,
     why_queued,
@@ -56,7 +56,7 @@ _PRICED: Final = 2
 _MISTAKES: Final = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
 
 #: An amount of money: a decimal number that is not part of a time, an address or a version.
-_AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?![\w.])")
+_AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?!\w|\.\w)")
 
 #: The rules that let a message be read without a delivery.
 _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
@@ -91,6 +91,7 @@ class Highlights:
         self._start = start
         self._records = story.trace.records[start:]
         self._retried = retried(story.engine)
+        self._told = "" if error is None else tracebacks.text_of(error)
         self.labels: Labels = story.labels
         self._explanations = Explanations(story, self.labels)
         self.priced_messages: Sequence[MessageState] = ()
@@ -251,7 +252,7 @@ class Highlights:
     # If nothing is odd
 
     def _prices(self) -> Iterator[str]:
-        mentioned = list(dict.fromkeys(self._story.mentioned))
+        mentioned = [*self._story.mentioned]
         self.priced_messages = mentioned[:_PRICED] or self._likely_messages()
         yield from filter(None, map(self._price, self.priced_messages))
 
@@ -265,7 +266,7 @@ class Highlights:
         return [message for message in in_order if message in (*charged[-1:], *free[-1:])]
 
     def _price(self, message: MessageState) -> str:
-        # The reason is left out if a failed expectation has given it already.
+        # The reason is left out if the test's error has given it already.
         label, happened = self.labels.message(message), self._trace.of(message)
         prices = [
             (pointer_to(entry), entry.status, price)
@@ -286,7 +287,8 @@ class Highlights:
             if len(prices) > 1:
                 reported = f"events {places} report it"
             return f"{label} was charged {charged} once, at {pointer_to(charges[0])}; {reported}"
-        known = message in self._story.explained
+        told = self._story.explained.get(message)
+        known = told is not None and all(sentence in self._told for sentence in told)
         parts = [] if known else [*self._explanations.charges(message)]
         if message.state == "sent" and message.held:
             parts += [
@@ -329,11 +331,4 @@ def _is_about_money(error: BaseException | None) -> bool:
 
 
 def _error(error: BaseException) -> str:
-    what = (
-        "a step of a script failed:"
-        if isinstance(error, ChatFakeError)
-        else "not raised in the test yet:"
-    )
-    frames = traceback.extract_tb(tracebacks.from_outside(error).__traceback__)
-    where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-    return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{where}"
+    return f"not raised in the test yet: {shown_error(LoggedError.of(error))}"

@@ -71,10 +71,7 @@ def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
 
 def advance(engine: Engine, moment: int) -> str:
     """Return the call that moves the clock to a moment."""
-    # A report may be written after the fake was closed and real time is back.
-    stopped = engine.time.stopped_at
-    now = engine.time.read() if stopped is None else stopped
-    wait = max(moment - now, 0)
+    wait = max(moment - engine.time.read(), 0)
     if wait % MILLISECOND:  # time is running, so round up to a second
         wait += SECOND - wait % SECOND
     arguments = ", ".join(f"{name}={count:g}" for name, count in units(wait).items())

@@ -27,7 +27,7 @@ class Section:
         highlights: What to look at, one line each.
         cause: The first line, if it is about something odd; else empty.
         timeline: What happened; empty if nothing is new.
-        raised: The tracebacks of errors that routes raised.
+        raised: The tracebacks of errors that were not raised in the test yet.
     """
 
     def __init__(self, story: Story, error: BaseException | None = None) -> None:
@@ -45,7 +45,7 @@ class Section:
         self.highlights = highlights.lines
         self.cause = highlights.cause
         self._labels = highlights.labels
-        self._mentioned = [*story.mentioned, *highlights.priced_messages]
+        self._mentioned = dict.fromkeys([*story.mentioned, *highlights.priced_messages])
         self.timeline = timeline_text(
             story, self._start, labels=self._labels, mentioned=self._mentioned
         )

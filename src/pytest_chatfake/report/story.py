@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,15 +22,15 @@ class Story:
 
     Attributes:
         mentioned: The messages that failed expectations are about.
-        explained: The messages whose charge a failed expectation has explained.
+        explained: The messages whose charge failed expectations have explained, with the sentences.
         number: Its number among all stories of the process.
     """
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self.engine = engine
         self.api = api
-        self.mentioned: list[MessageState] = []
-        self.explained: set[MessageState] = set()
+        self.mentioned: dict[MessageState, None] = {}
+        self.explained: dict[MessageState, Sequence[str]] = {}
         self.number: int = next(_sequence)
 
     @property
@@ -45,6 +46,9 @@ class Story:
         """Return the attempt in which an app raised an error."""
         attempts = self.engine.outbox.attempts
         return next((attempt for attempt in attempts if attempt.error is error), None)
+
+    def mention(self, *messages: MessageState) -> None:
+        self.mentioned.update(dict.fromkeys(messages))
 
     def skip(self) -> None:
         """Leave out what happened so far, because it belongs to another test."""

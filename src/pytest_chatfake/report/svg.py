@@ -224,13 +224,13 @@ def _money(
     posted = [(row.top, postings[number_of(row.entry)]) for row in rows if row.entry is not None]
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):
-        least, span = min(values), (max(values) - min(values)) or 1
+        least, most = float(min(values)), float(max(values))
         path, before = "", None
         yield _text("head", left, _HEAD - 12, name)
         for top, count in posted:
             value = values[count - 1]
             if value != before:
-                x = left + round(float((value - least) / span) * _SWING)
+                x = left + round((float(value) - least) / (most - least or 1) * _SWING)
                 path += f"V{top + 11}H{x}" if path else f"M{x} {_HEAD}"
                 yield _text("dim", left + _SWING + 8, top + 15, number(value))
             before = value

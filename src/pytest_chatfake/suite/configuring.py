@@ -29,10 +29,14 @@ def configured(
                 pytrace=False,
             )
         fields.update(marker.kwargs)
-    if not hasattr(config, "replace"):
+    if not isinstance(config, ChatFakeConfig):
         pytest.fail(
             f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
             pytrace=False,
+        )
+    if mode not in {"sync", "async"}:
+        pytest.fail(
+            f"the fixture chat_fake_mode: expected 'sync' or 'async', got {mode!r}", pytrace=False
         )
     seed = request.node.nodeid
     if request.config.stash[options.seed_key] != "fixed":

@@ -207,10 +207,10 @@ class Drain:
         is_due: Callable[[], bool],
         move_to: Callable[[Attempt, int], Iterator[None]] | None = None,
     ) -> Iterator[None]:
-        """Perform a step with a barrier before it and wherever time is about to move.
+        """Perform a step, with a barrier wherever it yields and no more work is due.
 
         Args:
-            step: The step.
+            step: The step, which yields at least before it moves time.
             is_due: Returns whether more work is due at the present moment.
             move_to: Moves time to when a duplicate or a retry is due; None: these are not waited
                 for.
@@ -222,7 +222,6 @@ class Drain:
                 if not is_due():
                     yield from self.barrier()
 
-        yield from self.barrier()
         yield from passing(step())
         while move_to is not None and (later := self._core.state.queue.moves_clock_to()):
             began, (due, attempt) = self._core.now(), later[0]

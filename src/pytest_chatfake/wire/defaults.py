@@ -1,4 +1,4 @@
-"""What events show by default (assumed)."""
+"""Defaults of what events show and of what is charged (assumed)."""
 
 from __future__ import annotations
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
-from ..base.arguments import cited, unexpected
+from ..base.arguments import cited, shortened, unexpected
 
 #: The maximum number of digits in a number, because Python refuses to parse a longer integer.
 _MOST_DIGITS = 4_300
+
+#: Larger than any float.
+_LARGEST_EXPONENT = 400
 
 #: The maximum depth of nested arrays and objects: far deeper than any body, and far from Python's
 #: recursion limit.
@@ -22,6 +25,22 @@ def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
     text = str(value)  # faster than format(), and the same for nearly all amounts
     return format(value, "f") if "E" in text or "e" in text else text
+
+
+def read_number(text: str) -> Decimal:
+    """Read a JSON number exactly; raise a ValueError if it would fill the memory when written."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:  # not even Decimal has such an exponent
+        value = None
+    if value is None or (value and abs(value.adjusted()) > _LARGEST_EXPONENT):
+        raise ValueError(f"the number {shortened(text)} is out of range")
+    return value
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's own decoder accepts."""
+    raise ValueError(f"not JSON (it has no {name})")
 
 
 def encode(value: Any, levels: int = _DEEPEST) -> str:

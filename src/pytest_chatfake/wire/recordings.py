@@ -17,16 +17,15 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from io import BufferedReader
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NamedTuple, cast
 
 from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
-from .exact_json import encode
+from .exact_json import encode, read_number, refuse_constant
 
 #: Other file formats for logs, by the file's first bytes.
 _FORMS = {
@@ -276,20 +275,4 @@ def moment(fields: Mapping[str, Any], name: str) -> int | None:
     return None
 
 
-def _number(text: str) -> Decimal:
-    # A number with a huge exponent would fill the memory when written out.
-    value = Decimal(text)
-    if value and abs(value.adjusted()) > _LARGEST_EXPONENT:
-        raise ValueError(f"the number {shortened(text)} is out of range")
-    return value
-
-
-#: Larger than any float.
-_LARGEST_EXPONENT = 400
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"not JSON (it has no {constant})")
-
-
-_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_float=read_number, parse_constant=refuse_constant)

@@ -153,7 +153,7 @@ class AsgiTarget(Target):
         return self._awaited.cancel(request, why)
 
 
-@lru_cache(maxsize=128)  # endpoints send the same headers every time
+@lru_cache(maxsize=128)  # unsigned requests of an endpoint have the same headers
 def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
     return tuple(
         (name.lower().encode("ascii"), value.encode("latin-1"))

@@ -13,7 +13,7 @@ attempts that take too long.
 from __future__ import annotations
 
 import socket as socket_module
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from selectors import EVENT_READ, DefaultSelector
 from socket import IPPROTO_TCP, SHUT_RDWR, SOCK_STREAM, TCP_NODELAY, getaddrinfo, socket
@@ -89,7 +89,7 @@ class HttpClient:
         self._is_aborted = True
         if (sock := self._socket) is not None:
             with suppress(OSError):
-                sock.shutdown(SHUT_RDWR)
+                socket.shutdown(sock, SHUT_RDWR)  # below TLS, which the other thread uses
 
     def close(self) -> None:
         """Close the kept connection to the server; the server's other endpoints make a new one."""
@@ -163,15 +163,16 @@ def connect(host: str, port: int, timeout: float) -> socket:
     kind = now if isinstance(now, type) and issubclass(now, socket) else socket
     failure: OSError | None = None
     for *details, _, address in getaddrinfo(host, port, type=SOCK_STREAM):
-        sock = kind(*details)
-        try:
-            sock.settimeout(timeout)
-            sock.connect(address)
-        except OSError as error:
-            sock.close()
-            failure = error
-        else:
-            return sock
+        with ExitStack() as stack:
+            try:
+                sock = stack.enter_context(kind(*details))
+                sock.settimeout(timeout)
+                sock.connect(address)
+            except OSError as error:  # this machine may not even know the address's family
+                failure = error
+            else:
+                stack.pop_all()
+                return sock
     try:
         raise failure or OSError(f"no address for {host}")
     finally:

@@ -140,3 +140,5 @@ class Lifespan:
         elif kind != f"lifespan.{phase}.complete":
             raise RuntimeError(unexpected("ASGI app", f"'lifespan.{phase}...'", kind))
         self._started.set()
+        if phase == "shutdown":
+            self._finished.set()  # servers don't wait for the app to return, either

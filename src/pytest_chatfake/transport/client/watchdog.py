@@ -78,6 +78,7 @@ class Watchdog:
 
     def go_on(self) -> None:
         """In a forked child, which has no thread yet, watch what the parent watched."""
+        self._pause = Event()  # the parent's thread may have held the lock of this one
         if self._watched:
             self._thread = self._begin()
 

@@ -131,7 +131,7 @@ class WsgiTarget(Target):
         return sent
 
 
-@lru_cache(maxsize=128)  # endpoints send the same headers every time
+@lru_cache(maxsize=128)  # unsigned requests of an endpoint have the same headers
 def _variables(headers: Headers) -> Mapping[str, str]:
     variables: dict[str, str] = {}
     for name, value in complete_headers(headers, "testserver"):

@@ -15,7 +15,7 @@ from ...base.errors import ChatFakeError
 
 
 class Authority:
-    """A certificate authority, and the certificate of our server, made anew in each process.
+    """A certificate authority, and the certificate of our server, made anew in each run.
 
     Both are valid from the year 2000 to 3000, because OpenSSL compares them with the real time.
 

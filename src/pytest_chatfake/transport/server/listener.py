@@ -94,13 +94,17 @@ class _Stream(SocketIO):
 
 
 class _Chunks(DechunkedInput):
-    """A body that comes in chunks, which may have extensions: werkzeug can't read these."""
+    """A body in chunks, which may have extensions and trailers: werkzeug can't read these."""
 
     def read_chunk_len(self) -> int:
-        size = re.match(rb"[0-9A-Fa-f]+", self._rfile.readline(100))
-        if size is None:
+        found = re.match(rb"[0-9A-Fa-f]+", self._rfile.readline())
+        if found is None:
             raise ConnectionAbortedError
-        return int(size[0], 16)
+        size = int(found[0], 16)
+        reader = cast("BufferedReader", self._rfile)
+        while not size and reader.peek(1)[:1] not in {b"\r", b"\n"}:
+            reader.readline()  # a trailer
+        return size
 
 
 class _Connection(WSGIRequestHandler):

@@ -52,7 +52,16 @@ class Reply(NamedTuple):
 
 
 def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
-    """Return a response as a plain value; a streamed body is read to its end."""
+    """Return a response as a plain value, and close it; a streamed body is read to its end."""
+    if isinstance(response, Reply):
+        return response
+    reply = copied(response, environ)
+    response.close()
+    return reply
+
+
+def copied(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
+    """Return what :func:`plain` does, but leave the response open."""
     if isinstance(response, Reply):
         return response
     response.make_sequence()
@@ -62,7 +71,6 @@ def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
         headers.remove(name)
     fields = tuple(headers.to_wsgi_list())
     body = b"".join(response.iter_encoded())
-    response.close()
     return Reply(response.status_code, body, fields, content_type=content_type)
 
 
