@@ -291,6 +291,13 @@ def file(tmp_path):
     return tmp_path / "db"
 
 
+@pytest.fixture
+def engine(file):
+    engine = sa.create_engine(f"sqlite:///{file}", connect_args={"timeout": 0})
+    yield engine
+    engine.dispose()
+
+
 def rows_in(file):
     with closing(sqlite3.connect(file, timeout=0)) as rows:
         return rows.execute("SELECT id FROM rows").fetchall()
@@ -392,15 +399,12 @@ def app_with(session):
     return app
 
 
-def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
-    engine = sa.create_engine(f"sqlite:///{file}")
+def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file, engine):
     with orm.Session(engine) as kept:
         assert_rolled_back(file, app_with(kept), before=orm.Session.commit)
-    engine.dispose()
 
 
-def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file):
-    engine = sa.create_engine(f"sqlite:///{file}", connect_args={"timeout": 0})
+def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file, engine):
     with engine.connect() as kept:
 
         def app(request):
@@ -410,7 +414,6 @@ def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file):
             transaction.commit()
 
         assert_rolled_back(file, app)
-    engine.dispose()
 
 
 def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
@@ -434,22 +437,18 @@ def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
     assert_rolled_back(file, app)
 
 
-def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file):
-    engine = sa.create_engine(f"sqlite:///{file}")
+def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file, engine):
     with orm.Session(engine) as kept:
         kept.get(Row, 1)
         assert_rolled_back(file, app_with(kept), before=sa.engine.Transaction.commit)
-    engine.dispose()
 
 
-def test_a_session_that_the_test_has_begun_goes_on(file):
-    engine = sa.create_engine(f"sqlite:///{file}")
+def test_a_session_that_the_test_has_begun_goes_on(file, engine):
     with orm.Session(engine) as shared:
         shared.add(Row(id=1))
         shared.flush()
         crashed(lambda _: shared.get(Row, 2) or point(), before=point)
         shared.commit()
-    engine.dispose()
 
     assert rows_in(file) == [(1,)]
 

@@ -1511,8 +1511,12 @@ def test_no_deviation_is_accused_of_a_job_that_an_earlier_world_left():
         assert all(job is own for job in jobs), "a job of another world"
         chat_fake.settle()
 
+    explorer = Explorer()
     with pytest.raises(NotRepeatable) as failed:
-        explore(world)
+        explorer(world)
+    assert str(explorer.explorations[0]) == "failed as written when it was run again"
+    (timeline,) = failed.value.__notes__
+    assert "attempt  sent m1 -> take(): 200" in timeline
     lines = str(failed.value).splitlines()
     assert (lines[0], lines[-1]) == (
         (
@@ -1544,25 +1548,6 @@ def test_no_deviation_is_accused_of_a_job_that_its_world_used_up():
         "a world failed, but passes when it is run again after the scenario as written, with "
         "LookupError: no such row"
     )
-
-
-def test_a_body_that_fails_as_written_when_run_again_shows_its_timeline():
-    runs = count(1)
-
-    def world(chat_fake):
-        is_control = next(runs) == 4  # after the one as written, with other ids, and the duplicate
-        rows = sending(chat_fake, events=1, settles=True)
-        chat_fake.assert_order_independent(lambda: len(rows))
-        if is_control:
-            raise LookupError("the database is gone")
-
-    explorer = Explorer()
-    with pytest.raises(NotRepeatable, match="again, with LookupError: the database is") as failed:
-        explorer(world, deviations=["duplicate"])
-
-    assert str(explorer.explorations[0]) == "failed as written when it was run again"
-    (timeline,) = failed.value.__notes__
-    assert "attempt  sent m1 -> take(): 200" in timeline
 
 
 def aging(counts, *, shows_age=False):
@@ -1597,21 +1582,20 @@ def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
         explore(aging(True), deviations=kinds)
 
 
-def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
-    kinds = ["duplicate_later"]
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"deviations": ["duplicate_later"]}, "; duplicate_later was not tried: "),
+        (
+            {"only": ["webhooks.duplicate(pause=86400, start=1)"]},
+            ", only ['webhooks.duplicate(pause=86400, start=1)']; it proves nothing, as ",
+        ),
+    ],
+)
+def test_a_world_in_which_time_alone_breaks_the_body_proves_nothing(options, said):
+    found = explore(aging(False, shows_age=True), **options)
     alone = "the body fails if time moves that far, even if nothing is redelivered"
-    found = explore(aging(False, shows_age=True), deviations=kinds)
-    assert (f"1 world; duplicate_later was not tried: {alone}", False) == (
-        str(found),
-        found.complete,
-    )
-
-
-def test_one_requested_world_in_which_time_alone_breaks_the_body_proves_nothing():
-    only = ["webhooks.duplicate(pause=86400, start=1)"]
-    alone = "the body fails if time moves that far, even if nothing is redelivered"
-    found = explore(aging(False, shows_age=True), only=only)
-    assert str(found) == f"1 world, only {only}; it proves nothing, as {alone}"
+    assert (str(found), found.complete) == (f"1 world{said}{alone}", False)
 
 
 def test_an_app_that_outlives_its_world_is_no_app_to_compare():
@@ -1762,9 +1746,7 @@ def test_a_body_whose_thread_calls_before_or_after_a_barrier_is_the_same():
         runs.append(chat_fake.send_text())
         if len(runs) % 2:
             chat_fake.settle()
-        thread = threading.Thread(target=chat_fake.send_text)
-        thread.start()
-        thread.join()
+        in_a_thread(chat_fake.send_text)
         chat_fake.settle()
 
     assert explore(world).worlds > 2

@@ -15,6 +15,7 @@ from pytest_chatfake import ChatFakeError, InjectedError, explore
 
 from ..unit.both_frameworks import MODES, hard_limit  # noqa: F401
 from .test_crashes import attempted
+from .test_exploration import notes
 
 #: What the apps of this module have done, and how their errors read.
 done = []
@@ -225,19 +226,13 @@ def body_of(app):
     return body
 
 
-def found(app, **options):
-    with pytest.raises(AssertionError) as caught:
-        explore(body_of(app), deviations=["error"], **options)
-    return "\n".join(caught.value.__notes__)
-
-
 def test_the_finding_says_that_the_app_has_responded_all_the_same():
-    notes = found(takes_it_for_done, crash_points=[save])
+    found = notes(body_of(takes_it_for_done), deviations=["error"], crash_points=[save])
 
     line = f"test_injected_errors.py:{takes_it_for_done.__code__.co_firstlineno + 2}"
     how = f"responded with 200 although it got InjectedError from save ({line})"
-    assert f"the app {how} while it handled sent m1\n" in notes
-    assert f"    chat_fake.webhooks.error(before='{__name__}.save', start=1)\n" in notes
+    assert f"the app {how} while it handled sent m1\n" in found
+    assert f"    chat_fake.webhooks.error(before='{__name__}.save', start=1)\n" in found
 
 
 @contextmanager
@@ -256,12 +251,12 @@ def knows_its_errors(request):
 @pytest.mark.parametrize("error", [OperationalError, "sqlalchemy.exc.OperationalError"])
 def test_a_mapping_says_which_class_is_raised(error):
     explored = explore(body_of(knows_its_errors), deviations=["error"], crash_points={save: None})
-    notes = found(knows_its_errors, crash_points={save: error})
+    found = notes(body_of(knows_its_errors), deviations=["error"], crash_points={save: error})
 
     assert explored.worlds == 2
-    (only,) = [line for line in notes.splitlines() if line.startswith("This world alone")]
+    (only,) = [line for line in found.splitlines() if line.startswith("This world alone")]
     assert "raises='sqlalchemy.exc.OperationalError'" in only
-    assert "got OperationalError from save" in notes
+    assert "got OperationalError from save" in found
     with pytest.raises(AssertionError):
         explore(body_of(knows_its_errors), only=eval(only.partition("only=")[2][:-1]))
 

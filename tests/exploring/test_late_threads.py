@@ -15,6 +15,7 @@ from .cards import cards
 MODULE = """
     import threading
     from concurrent.futures import ThreadPoolExecutor
+    from functools import partial
 
     import pytest
 
@@ -78,29 +79,18 @@ MODULE = """
 THREAD = "a thread that the app started, and did not wait for, was still running (write): let "
 
 
-def test_a_thread_of_an_earlier_world_is_no_fault_of_connect(run):
+@pytest.mark.parametrize("begin", ["LATE.start", "partial(LATE.submit, ThreadPoolExecutor(2))"])
+def test_a_thread_or_a_job_of_an_earlier_world_is_no_fault_of_connect(run, begin):
     result = run(
-        """
-    class TestLate(Base):
-        def after_clearing(self):
-            LATE.join()  # a thread of the world before writes now
-    """,
-        *("-k", "all_events_are_taken"),
-    )
-    assert f"ChatFakeError: {THREAD}the clean-up in connect() wait" in cards(result)
-
-
-def test_a_job_in_a_pool_of_an_earlier_world_is_no_fault_of_connect_either(run):
-    result = run(
-        """
-    POOL = ThreadPoolExecutor(2)
+        f"""
+    BEGIN = {begin}
 
     class TestLate(Base):
         def receive(self, request):
-            LATE.submit(POOL, (request.event.id, request.event.status))
+            BEGIN((request.event.id, request.event.status))
 
         def after_clearing(self):
-            LATE.join()
+            LATE.join()  # what began in the world before writes now
     """,
         *("-k", "all_events_are_taken"),
     )

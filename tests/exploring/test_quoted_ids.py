@@ -103,17 +103,17 @@ def test_a_right_app_may_quote_two_ids_in_another_order(run):
     assert card(result) == {"a_failing_api": "ok"}
 
 
-def test_an_app_that_drops_a_text_with_an_id_still_fails(run):
-    result = run(
-        """
+DROPS = """
     class TestReports(Reports):
         accepts = [200, 429]
 
         def text(self, event, message):
             return f"{message['id']} failed"
-    """,
-        *("-k", "failing_api"),
-    )
+"""
+
+
+def test_an_app_that_drops_a_text_with_an_id_still_fails(run):
+    result = run(DROPS, "-k", "failing_api")
     assert (
         "FAILED   a_failing_api: the 1st POST /v2/messages was refused with 429 and Retry-After; "
         """the message "<id of 'second' to +4915550002> failed" to +1 was never sent"""
@@ -146,9 +146,15 @@ def test_a_right_sender_may_quote_an_id_in_a_text_and_a_snapshot(run):
     assert card(result) == {"a_refused_send": "ok", "a_lost_response": "ok"}
 
 
-def test_no_test_to_paste_is_printed_that_would_contain_an_id_of_this_run(run):
-    bug = SENDER.replace("raise RuntimeError(status)", "response = {'id': 'unknown'}")
-    result = run(bug, "-k", "refused_send")
+@pytest.mark.parametrize(
+    ("code", "row"),
+    [
+        (SENDER.replace("raise RuntimeError(status)", "response = {'id': 'unknown'}"), "refused"),
+        (DROPS, "failing_api"),  # the world that fails has no such message
+    ],
+)
+def test_no_test_to_paste_is_printed_that_would_contain_an_id_of_this_run(run, code, row):
+    result = run(code, "-k", row)
     result.stdout.fnmatch_lines(["*There is no test to paste: the messages contain ids, which*"])
 
 

@@ -379,7 +379,7 @@ STUCK = """
 
 
 def test_a_send_that_never_returns_is_named(run, monkeypatch):
-    monkeypatch.setattr("pytest_chatfake.exploring.send_tests._TIMEOUT", 0.5)
+    monkeypatch.setattr("pytest_chatfake.exploring.send_run._TIMEOUT", 0.5)
     monkeypatch.setattr("pytest_chatfake.exploring.patience.LIMIT", 5)
     (found,) = first_lines(run(STUCK, "-k", "a_refused_send"))
     assert found == (
@@ -489,7 +489,17 @@ def test_an_amount_that_is_not_in_the_books_is_explained(run):
         def expected(self, chat_fake):
             pass
     """,
-            "expected(): expected what the snapshot has to be, got None; did you forget `return`?",
+            (
+                "ChatFakeError: expected(): expected what the snapshot has to be, got None; did "
+                "you forget `return`?"
+            ),
+        ),
+        (
+            """
+        def expected(self, chat_fake):
+            yield {}
+    """,
+            "TypeError: expected(): expected a function without yield",
         ),
         (
             """
@@ -500,8 +510,9 @@ def test_an_amount_that_is_not_in_the_books_is_explained(run):
             return {}
     """,
             (
-                "connect(): expected a snapshot to compare with expected(), got None; return a "
-                "function that returns your app's state, as in lambda: dict(app.states)"
+                "ChatFakeError: connect(): expected a snapshot to compare with expected(), got "
+                "None; return a function that returns your app's state, as in lambda: "
+                "dict(app.states)"
             ),
         ),
     ],
@@ -515,7 +526,7 @@ def test_what_can_not_be_compared_with_the_books_is_refused(run, body, refusal):
         "-k",
         "a_refused_send",
     )
-    assert first_lines(result) == [f"a_refused_send: ChatFakeError: {refusal}"]
+    assert first_lines(result) == [f"a_refused_send: {refusal}"]
 
 
 def test_the_printed_test_compares_with_what_is_expected(run):
@@ -851,9 +862,7 @@ def test_what_connect_sends_has_other_ids_in_other_worlds(run):
     assert failed(result) == {"TestSends": []}
 
 
-def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
-    result = run(
-        """
+IN_A_THREAD = """
     from concurrent.futures import ThreadPoolExecutor
 
     class TestSends(Direct):
@@ -862,21 +871,9 @@ def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
         def send(self, chat_fake):
             with ThreadPoolExecutor() as pool:
                 pool.submit(super().send, chat_fake).result()
-    """,
-        "-k",
-        "two_at_once or a_crash",
-    )
-    assert failed(result) == {"TestSends": []}
-    assert (
-        "Direct.post was only called in a task or thread without the context of send() or work(): "
-    ) in cards(result)
+"""
 
-
-def test_a_point_that_only_a_task_of_the_app_calls_accuses_nobody(run):
-    result = run(
-        """
-    import asyncio
-
+IN_A_TASK = """
     class TestSends(Direct):
         crash_points = [Direct.post]
 
@@ -895,10 +892,12 @@ def test_a_point_that_only_a_task_of_the_app_calls_accuses_nobody(run):
         async def send(self, chat_fake):
             self.jobs.put_nowait(1)
             await self.jobs.join()
-    """,
-        "-k",
-        "two_at_once or a_crash",
-    )
+"""
+
+
+@pytest.mark.parametrize("code", [IN_A_THREAD, IN_A_TASK])
+def test_a_point_that_is_called_without_the_context_accuses_nobody(run, code):
+    result = run(code, "-k", "two_at_once or a_crash")
     assert failed(result) == {"TestSends": []}
     assert (
         "Direct.post was only called in a task or thread without the context of send() or work(): "

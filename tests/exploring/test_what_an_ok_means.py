@@ -126,7 +126,7 @@ skipped  another_order
 
 
 def arrival(item, place, message, status):
-    return LoggedAttempt(item, item, message, status, "", "", False, place=place)
+    return LoggedAttempt(item, item, message, status, "", "", False, at=place)
 
 
 @pytest.mark.parametrize(

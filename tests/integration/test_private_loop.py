@@ -6,12 +6,14 @@ import contextvars
 import gc
 import threading
 import weakref
+from contextlib import nullcontext
 
 import anyio
 import anyio.to_thread
 import pytest
 import sniffio
 import trio
+from freezegun import freeze_time
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import session_scope
@@ -287,7 +289,10 @@ def test_a_call_after_the_end_is_refused(portal):
 
 
 @pytest.mark.parametrize("shares", [False, True])
-def test_a_task_that_does_not_end_is_named_and_the_loop_is_closed_anyway(monkeypatch, shares):
+@pytest.mark.parametrize("clock", [nullcontext, freeze_time])
+def test_a_task_that_does_not_end_is_named_and_the_loop_is_closed_anyway(
+    monkeypatch, shares, clock
+):
     said = []
     monkeypatch.setattr(private_loop, "GRACE_SECONDS", 0.01)
     monkeypatch.setattr(session_scope, "say", said.append)
@@ -306,11 +311,12 @@ def test_a_task_that_does_not_end_is_named_and_the_loop_is_closed_anyway(monkeyp
 
     released = False
     task, loop = portal.run(leave())
-    try:
-        portal.close()
-    except RuntimeError as error:
-        said.append(str(error))
-    end()
+    with clock():
+        try:
+            portal.close()
+        except RuntimeError as error:
+            said.append(str(error))
+        end()
 
     assert len(said) == 1
     assert said[0].startswith("the app left tasks that ignore cancellation: {<Task")

@@ -5,6 +5,7 @@ import threading
 
 import anyio
 import pytest
+from freezegun import freeze_time
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio  # noqa: F401
 from .target_support import working
@@ -122,3 +123,19 @@ def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run):
 
     with working(grace=0.05) as worker:
         assert run(main)
+
+
+def test_freezegun_stops_no_grace():
+    release = threading.Event()
+
+    async def main():
+        task = asyncio.create_task(worker.call_async(release.wait, SECONDS))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        release.set()
+
+    with working(grace=0.05) as worker, freeze_time():
+        asyncio.run(main())

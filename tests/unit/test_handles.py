@@ -1,5 +1,6 @@
 """What a test reads from its handles: messages, conversations and views."""
 
+import asyncio
 import re
 from datetime import timedelta
 from decimal import Decimal
@@ -140,6 +141,21 @@ def test_a_fake_that_is_closed_twice_is_closed():
         pass
 
     assert repr(fake).startswith("<ChatFake closed")
+
+
+def test_a_message_whose_extra_fields_failed_has_no_id():
+    async def main(fake):
+        message = fake.send_text()
+        with pytest.raises(LookupError):
+            await message
+        with pytest.raises(NotAwaited, match="this message was never sent"):
+            assert message.id
+
+    def fail(message, status):
+        raise LookupError
+
+    with ChatFake(mode="async", extra=fail) as fake:
+        asyncio.run(main(fake))
 
 
 def test_the_time_of_a_closed_fake_stands_still():

@@ -23,6 +23,7 @@ from ..fake.inside import Inside
 from ..webhooks.attempts import Attempt
 from .client_calls import POINTS, client_calls
 from .meetings import away
+from .ready_made import writes
 from .search import CALLS
 from .tripwires import set_tripwire
 
@@ -45,12 +46,11 @@ class AppCalls:
     Args:
         tests: An object with the user's methods: ``send()``, ``work()`` and ``restart()``.
         fake: The fake.
-        works: Whether there is a ``work()``.
         twice: Whether each call is made twice, one after the other.
         may_fail: Whether an error of ``send()`` is expected, although no fault is set up.
 
     Attributes:
-        works: As given.
+        works: Whether there is a ``work()``.
         told: The error of the last ``send()``; None: its caller was not told of any.
         swallowed: The last error of ``work()``, which a scheduler only logs.
         endless: Which call did not end by itself, as a sentence; empty: all did.
@@ -59,10 +59,8 @@ class AppCalls:
         has_restarted: Whether the app was made anew.
     """
 
-    def __init__(
-        self, tests: Any, fake: ChatFake, *, works: bool, twice: bool, may_fail: bool
-    ) -> None:
-        self.works = works
+    def __init__(self, tests: Any, fake: ChatFake, *, twice: bool, may_fail: bool) -> None:
+        self.works: bool = writes(tests, "work")
         self.told: Exception | None = None
         self.swallowed: Exception | None = None
         self.endless: str = ""
@@ -80,12 +78,11 @@ class AppCalls:
         self._is_stopped = False  # it crashed, and was not made anew yet
         self._api_calls = 0
         self._errors: dict[Attempt, BaseException] = {}
-        for name in (SEND, *[WORK] * works):
+        for name in (SEND, *[WORK] * self.works):
             self._connect(name)
 
     def _connect(self, name: str) -> None:
         webhooks, call = self._fake.webhooks, partial(self._run_method, name)
-        app: Any
 
         async def handle(_: object) -> None:
             await call()
@@ -99,12 +96,10 @@ class AppCalls:
             self._is_stopped = True
             return app
 
-        if self._inside.is_async:
-            app = handle
-            endpoint = webhooks.connect(handler=app, restart=restart, retry_after=())
-        else:
-            app = serve
-            endpoint = webhooks.connect(wsgi=app, restart=restart, retry_after=())
+        is_async = self._inside.is_async
+        app: Any = handle if is_async else serve
+        how = {"handler" if is_async else "wsgi": app}
+        endpoint = webhooks.connect(**how, restart=restart, retry_after=())
         endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
         self._inside.reserve(endpoint, name)
 

@@ -21,7 +21,7 @@ def is_another_order(written: WorldLog, world: WorldLog) -> bool:
     earlier = {
         (first.item, second.item)
         for first, second in combinations(before, 2)
-        if first.place == second.place
+        if first.at == second.at
     }
     overtaken = [
         (first, second)
@@ -29,7 +29,7 @@ def is_another_order(written: WorldLog, world: WorldLog) -> bool:
         if (second.item, first.item) in earlier
         or (
             not {first.item, second.item} & known
-            and first.place == second.place
+            and first.at == second.at
             and first.number > second.number
         )
     ]
@@ -49,5 +49,5 @@ def _arrivals(log: WorldLog) -> list[LoggedAttempt]:
 
 def _are_steps(first: LoggedAttempt, second: LoggedAttempt) -> bool:
     # Whether they are different statuses of one message.
-    is_same = first.message == second.message and first.place == second.place
+    is_same = first.message == second.message and first.at == second.at
     return is_same and first.message != 0 and first.status != second.status

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
@@ -27,8 +27,22 @@ _PATIENCE: Final = 60
 #: Added to the refusal of an event, if it did no harm.
 HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service keeps retrying"
 
-#: From what something differs.
-Basis: TypeAlias = Literal["as written", "expected", "messages"]
+
+class Content(NamedTuple):
+    """What a message says.
+
+    Attributes:
+        to: Its recipient.
+        type: Its type.
+        text: Its content, with names for ids.
+        quotes_ids: Whether it says an id, which differs in each world.
+    """
+
+    to: str
+    type: str
+    text: str
+    quotes_ids: bool
+
 
 #: Whether attempts were accepted, by event and endpoint.
 _Made: TypeAlias = dict[tuple[Hashable, int], bool]
@@ -48,11 +62,9 @@ class Baseline:
         is_new: Whether there was no first world yet.
         values: Its snapshots.
         last_step: The number of steps in its scenario.
-        learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, by body and by status, and the snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
-        messages: What was sent, each as often.
-        quotes_ids: Whether these messages say ids, which can't be written as code.
+        messages: How often each message was sent.
     """
 
     until: int = 0
@@ -60,11 +72,28 @@ class Baseline:
     is_new: bool = True
     values: list[Any] = field(default_factory=list[Any])
     last_step: int = 0
-    learns_steps: bool = False
     steps: dict[int, tuple[_Made, _Made, Any]] = field(default_factory=dict[int, Any])
     is_restless: bool = False
-    messages: Counter[tuple[str, str, str]] = field(default_factory=Counter[Any])
-    quotes_ids: bool = False
+    messages: Counter[Content] = field(default_factory=Counter[Content])
+
+
+class Difference(NamedTuple):
+    """How a world differs from what is right; not at all, if there are no lines.
+
+    Attributes:
+        lines: Say what differs.
+        basis: From what it differs: from the snapshot ``"as written"``, from what
+            :meth:`.WebhookTests.expected` returns, or from the ``"messages"``.
+        note: What the fake's books say of amounts.
+        messages: If they are the basis, what should have been sent.
+        code: The lines of a test that show it; None: the test compares with the basis.
+    """
+
+    lines: list[str]
+    basis: Literal["as written", "expected", "messages"] = "as written"
+    note: str = ""
+    messages: Mapping[Content, int] = {}
+    code: list[str] | None = None
 
 
 class Comparison:
@@ -75,6 +104,7 @@ class Comparison:
         inside: The world's fake.
         compares: Whether a correct app has the same snapshots.
         judges: Whether ``expected()`` holds.
+        learns_steps: Whether it keeps the snapshots after each step.
 
     Attributes:
         baseline, compares, judges: As given.
@@ -84,12 +114,18 @@ class Comparison:
         suspects: The steps after which the snapshot differed, or more attempts had been made than
             in the first world. Then only a world that ends there shows whether it differs.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
-        basis: From what the last difference was: from the snapshot ``"as written"``, from what
-            :meth:`.WebhookTests.expected` returns, or from the ``"messages"``.
-        code: The lines of a test that show it; None: it compares with the basis.
+        difference: The last difference that was found.
     """
 
-    def __init__(self, baseline: Baseline, inside: Inside, *, compares: bool, judges: bool) -> None:
+    def __init__(
+        self,
+        baseline: Baseline,
+        inside: Inside,
+        *,
+        compares: bool,
+        judges: bool,
+        learns_steps: bool,
+    ) -> None:
         self.baseline = baseline
         self.learning: bool = baseline.is_new
         baseline.is_new = False
@@ -98,11 +134,11 @@ class Comparison:
         self.remark: str = ""
         self.suspects: list[int] = []
         self.had_background: bool = False
-        self.basis: Basis = "as written"
-        self.code: list[str] | None = None
+        self.difference: Difference = Difference([])
+        self._error: BaseException | None = None  # which says that it differs
         self._inside = inside
+        self._learns_steps = learns_steps
         self._index = 0
-        self._differing: tuple[BaseException | None, list[str]] = None, []
         self._was_early = False  # a message was delivered before its step
 
     async def compare(self, snapshot: Snapshot) -> None:
@@ -131,35 +167,28 @@ class Comparison:
             lines = inside.difference(baseline.values[index], value, then)
             if baseline.until:
                 lines[0] = f"after step {baseline.until}, {lines[0]}"
-            raise self.error_about("the snapshot depends on the order of events", lines)
+            self.require_none(Difference(lines), "the snapshot depends on the order of events")
 
     async def judge(self, expected: object, snapshot: Snapshot, cause: str) -> None:
         """Take a snapshot, and compare it with what it has to be."""
-        lines, note = self.unexpected(expected, await self._inside.taken(snapshot))
-        if lines:
-            raise self.error_about(cause, lines, "expected", note)
+        self.require_none(self.unexpected(expected, await self._inside.taken(snapshot)), cause)
 
-    def unexpected(self, expected: object, value: object) -> tuple[list[str], str]:
-        """Return where a value isn't as expected, and what the fake's books say of amounts."""
+    def unexpected(self, expected: object, value: object) -> Difference:
+        """Return where a value isn't as expected."""
         if value == expected:
-            return [], ""
+            return Difference([])
         lines = self._inside.difference(expected, value, "expected")
-        return lines, _books_about(expected, value, self._inside)
+        return Difference(lines, "expected", _books_about(expected, value, self._inside))
 
-    def error_about(
-        self,
-        cause: str,
-        lines: list[str],
-        basis: Basis = "as written",
-        note: str = "",
-        code: list[str] | None = None,
-    ) -> AssertionError:
-        """Return the error which says what differs in this world, with a note, if any."""
-        error = AssertionError(because(cause, lines))
-        if note:
-            error.add_note(note)
-        self._differing, self.basis, self.code = (error, lines), basis, code
-        return error
+    def require_none(self, difference: Difference, cause: str) -> None:
+        """Fail if the world differs."""
+        if not difference.lines:
+            return
+        error = AssertionError(because(cause, difference.lines))
+        if difference.note:
+            error.add_note(difference.note)
+        self.difference, self._error = difference, error
+        raise error
 
     async def look(self, step: int, snapshot: Snapshot) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.
@@ -179,7 +208,7 @@ class Comparison:
             self._was_early = True
             return
         made = self._made(lambda event: event.body)
-        if baseline.learns_steps:
+        if self._learns_steps:
             by_status, value = self._made(_status_in(inside)), await self._take_at_rest(snapshot)
             if value is not _RESTLESS:
                 baseline.steps[step] = made, by_status, value
@@ -242,16 +271,16 @@ class Comparison:
 
     def differs_by(self, error: BaseException) -> bool:
         """Return whether this is the error which says that a snapshot differs."""
-        return self._differing[0] is error
+        return self._error is error
 
     def shown(self, error: BaseException) -> str:
         """Return where a snapshot differs, or the text of another error."""
-        return "; ".join(self._differing[1]) if self.differs_by(error) else str(error)
+        return "; ".join(self.difference.lines) if self.differs_by(error) else str(error)
 
     def blame(self, error: BaseException, cause: str) -> None:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
-            error.args = (because(cause, self._differing[1]),)
+            error.args = (because(cause, self.difference.lines),)
 
 
 def _status_in(inside: Inside) -> Callable[[Event], Hashable]:

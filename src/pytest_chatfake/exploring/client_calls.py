@@ -8,6 +8,7 @@ which has no public one. A client that isn't listed is called nowhere that can b
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import FunctionType
 from typing import Final
 
@@ -35,9 +36,12 @@ _NAMES: Final = frozenset(name for _, name in POINTS)
 
 def client_calls() -> dict[FunctionType, str]:
     """Return the functions of the clients that are imported, with their dotted names."""
-    roots = {name: name.partition(".")[0] for name in sorted(_NAMES)}
-    found = (find_function(name, "client") for name, root in roots.items() if root in sys.modules)
-    return {function: name for name, function in found}
+    found: dict[FunctionType, str] = {}
+    for name in sorted(_NAMES):
+        if name.partition(".")[0] in sys.modules:
+            with suppress(TypeError, ValueError):  # another tool has replaced it
+                found[find_function(name, "client")[1]] = name
+    return found
 
 
 def is_client_call(name: str) -> bool:

@@ -7,9 +7,10 @@ its children run on. At a function call, a :class:`SimulatedCrash` is raised.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ..base.errors import ChatFakeError
 from ..transport.client.loops import running_framework
@@ -19,13 +20,7 @@ from .holdings import Holdings
 from .point_watch import CrashPoint, PointWatch
 from .swallowers import Swallower, swallower_of
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
-
 T = TypeVar("T")
-
-#: The real seconds that tasks get to clean up after a crash.
-_CLEAN_UP_SECONDS: Final = 0.5
 
 
 class SimulatedCrash(BaseException):
@@ -52,8 +47,8 @@ class CrashWatch(PointWatch):
         self.swallower: Swallower | None = None
         self._is_call = point.kind != "line"
         self._has_survived = False
-        self._doomed = 0  # how many tasks there were when the app crashed
-        self._holdings = Holdings(self._is_current)
+        self._crash: BaseException | None = None  # what ends the app's code
+        self._holdings = Holdings(self._is_current, lambda: self._crash)
 
     def begin(self, target: Target) -> None:
         super().begin(target)
@@ -61,7 +56,7 @@ class CrashWatch(PointWatch):
         self._holdings.note(self._stack)
 
     def _end_holdings_of(self, function: Callable[..., T], /, *args: Any, **named: Any) -> T:
-        holdings = Holdings(self._is_current)
+        holdings = Holdings(self._is_current, lambda: self._crash)  # of another thread
         with ExitStack() as stack:
             holdings.note(stack)
             try:
@@ -71,19 +66,13 @@ class CrashWatch(PointWatch):
                     holdings.let_go()
 
     def _strike(self, where: str, line: str) -> None:
-        self._doomed = len(self._tasks)
         self.effect = f"crashed {where}" + f" ({line})" * bool(line)
         self.stopped = ConnectionResetError(self.effect)
+        self._running.doom(self.stopped)
         if self._is_call:
-            self._holdings.crash = SimulatedCrash(self.effect)
-            raise self._holdings.crash
-        self._end_all()
-
-    def _end_all(self) -> None:
-        if self._main is not None and self.stopped is not None:
-            self._main.cancel_here(self.stopped)
-        for task in self._tasks[: self._doomed]:
-            task.cancel()
+            self._crash = SimulatedCrash(self.effect)
+            raise self._crash
+        self._running.end()
 
     def _started(self, running: Coroutine[Any, Any, T]) -> Awaitable[T]:
         # As on a server: what a library keeps for the task ends with the crash.
@@ -98,8 +87,8 @@ class CrashWatch(PointWatch):
             result = await awaitable
         except BaseException as error:
             if _is_crash(error):
-                self._main = None  # the app's code has ended
-                self._end_all()
+                self._running.main = None  # the app's code has ended
+                self._running.end()
             raise
         self._has_survived = self.stopped is not None
         return result
@@ -110,22 +99,17 @@ class CrashWatch(PointWatch):
         try:
             return await self._watched(coroutine)
         except SimulatedCrash:
-            self._end_all()
+            self._running.end()
             raise asyncio.CancelledError from None
 
     def _note_thrown(self, error: BaseException) -> None:
         if self.stopped is not None:
-            self._holdings.crash = error
+            self._crash = error
 
     async def _clean_up(self) -> None:
-        if self.stopped is None:
-            return
-        if self._tasks:
-            import asyncio  # noqa: PLC0415 - running, so imported
-
-            for _ in range(2):  # because tasks may start others to clean up
-                await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)
-        await self._holdings.let_go_on_loop()
+        if self.stopped is not None:
+            await self._running.wait()
+            await self._holdings.let_go_on_loop()
 
     def result_of(self, result: Response | BaseException) -> Response | BaseException:
         if self.stopped is None:
@@ -138,7 +122,7 @@ class CrashWatch(PointWatch):
             is_taken = isinstance(result, Response) and (result.status or 500) < 500
             if self._holdings.has_failed and not is_taken:
                 return Response(None, b"", self.stopped)  # a server responds to its error
-            swallower = swallower_of(self._holdings.crash)
+            swallower = swallower_of(self._crash)
             if swallower is not None and swallower.library:
                 self.swallower = swallower
                 return ChatFakeError(f"the app {self.effect}, but {swallower}")
@@ -151,7 +135,7 @@ class CrashWatch(PointWatch):
 
     def _drop_leftovers(self) -> None:
         super()._drop_leftovers()
-        self._holdings.crash = None
+        self._crash = None
         if self.stopped is not None:
             self._holdings.let_go()
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import ExitStack
 from time import monotonic
 from types import CodeType
 from typing import Any, Final
@@ -40,10 +41,10 @@ from .description import describe
 from .deviations import CRASHING, EARLY, OVER_A_SOCKET, Deviation
 from .environment import Environment
 from .failure_report import FailureReport, ReadyMadeTest
-from .late_threads import about_late, jobs_noted
+from .late_threads import about_late, note_jobs
 from .outlines import gist, outline, refuse_difference
-from .printed_errors import printed_errors_noted
-from .search import RACES, CheckedOptions, Search, WorldLog
+from .printed_errors import note_printed_errors
+from .search import RACES, Search, WorldLog
 from .trials import RUNS, Trials
 from .tried import Tried
 from .world import Body, World, is_skip
@@ -84,32 +85,32 @@ class Exploration:
     def __init__(
         self,
         body: Body,
-        scope: CheckedOptions,
         environment: Environment,
         progress: Progress,
         item: Any,
         *,
-        row: ReadyMadeTest | None,
+        ready_made: ReadyMadeTest | None,
+        first: Exploration | None,
     ) -> None:
         self._body = body
-        self._row = row
-        self._scope = scope
+        self._ready_made = ready_made
+        self._scope = environment.scope
         self._environment = environment
         self._trials = Trials(body, environment)
-        self._search = Search(scope)
-        self._tried = Tried(scope, self._search, self._trials, environment)
+        self._search = Search(environment.scope)
+        self._tried = Tried(self._search, self._trials, environment)
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
-        self._code: CodeType | None = code if row is None else None
+        self._code: CodeType | None = code if ready_made is None else None
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._unawaited: Coroutine[Any, Any, None] | None = None
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
-        self._report = FailureReport(self._found, self._trials, body, row, item)
-        self._first: Exploration | None = None
+        self._report = FailureReport(self._found, self._trials, body, ready_made, item)
+        self._first = first  # of the first run, if the test runs again
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._found.result}>"
@@ -186,16 +187,6 @@ class Exploration:
         yield from self._explore().__await__()
         return self
 
-    def _repeat(self, first: Exploration, *, is_whole: bool) -> None:
-        # One world is usually enough: the one that failed, or else the body as written.
-        self._first = first
-        if is_whole:
-            return
-        only = first._failing or first._scope.only
-        self._scope = first._scope._replace(depth=0, only=only)
-        self._search = Search(self._scope)
-        self._tried = Tried(self._scope, self._search, self._trials, self._environment)
-
     def _run(self) -> Exploration:
         run_at_once(self._explore())
         return self
@@ -203,33 +194,31 @@ class Exploration:
     async def _explore(self) -> None:
         self._is_pending = False
         try:
-            await self._try_frozen()
-        finally:
-            self._progress("")  # wipes the line
-            if (first := self._first) is not None:
-                self._tried, self._found.result = first._tried, first._found.result
-
-    async def _try_frozen(self) -> None:
-        # In any case, the process gets its clocks back first.
-        try:
             self._environment.freeze()
-            with current().following(self._code), jobs_noted(), printed_errors_noted():
+            with current().following(self._code), ExitStack() as stack:
+                note_jobs(stack)
+                note_printed_errors(stack)
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:
                     await self._try_all()
         finally:
             self._environment.restore()
+            self._progress("")  # wipes the line
+            if (first := self._first) is not None:
+                self._tried, self._found.result = first._tried, first._found.result
 
     async def _try_all(self) -> None:
-        scope, search, row = self._scope, self._search, self._row
+        scope, search, ready_made = self._scope, self._search, self._ready_made
         began = monotonic()
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         await self._try_written()
         candidates = search.worlds_to_try()
         for deviations in candidates:
-            if row and not all(row.wants(each, search.written) for each in deviations):
+            if ready_made and not all(
+                ready_made.wants(each, search.written) for each in deviations
+            ):
                 continue
             now = monotonic()
             if now >= end:
@@ -277,7 +266,7 @@ class Exploration:
         self._note_order(log)
 
     def _note_order(self, log: WorldLog) -> None:
-        if self._row is not None and not self._tried.has_another_order:
+        if self._ready_made is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
     async def _try_races(self, deviations: tuple[Deviation, ...]) -> World | None:
@@ -315,9 +304,9 @@ class Exploration:
         if proven is None or proven.error is None:
             return proven
         in_turn = await trials.run_in_turn(proven)
-        if in_turn is not None and self._row and self._row.why_in_order:
-            kinds = [each.kind for each in deviations]
-            trials.unfired |= dict.fromkeys(kinds, self._row.why_in_order)
+        why = self._ready_made.why_in_order if self._ready_made else ""
+        if in_turn is not None and why:
+            trials.unfired |= dict.fromkeys([each.kind for each in deviations], why)
             return None
         return in_turn or proven
 
@@ -399,7 +388,7 @@ class Exploration:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
         # the same, in any order.
         for left in reversed(range(RUNS)):
-            second = await self._trials.run((), Baseline(), other_ids=True)
+            second = await self._trials.run((), Baseline(), "other ids")
             error = second.error
             if error is not None and _is_refusal(error):
                 raise error

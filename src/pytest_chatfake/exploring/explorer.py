@@ -55,10 +55,6 @@ class ExploreOptions(TypedDict, total=False):
     stop_at_first: bool
 
 
-def _show_nothing(text: str) -> None:
-    pass
-
-
 class Explorer:
     """Runs one test body in many worlds, with webhooks duplicated, reordered or refused.
 
@@ -94,7 +90,7 @@ class Explorer:
         config: ChatFakeConfig | None = None,
         *,
         start: datetime = _START,
-        progress: Progress = _show_nothing,
+        progress: Progress = lambda _: None,
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
@@ -171,15 +167,25 @@ class Explorer:
         return decorator
 
     def _explore(
-        self, body: Body, scope: CheckedOptions, row: ReadyMadeTest | None = None
+        self, body: Body, scope: CheckedOptions, ready_made: ReadyMadeTest | None = None
     ) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
+        done = self._first.explorations if self._first else []
+        first = next(iter(done[len(self.explorations) :]), None)
+        if first is not None and not self._is_whole:
+            # One world is usually enough: the one that failed, or else the body as written.
+            scope = scope._replace(depth=0, only=first._failing or scope.only)
         environment = Environment(config, self._start, scope)
-        exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
-        if self._first and (left := self._first.explorations[len(self.explorations) :]):
-            exploration._repeat(left[0], is_whole=self._is_whole)
+        exploration = Exploration(
+            body,
+            environment,
+            self._progress,
+            self._item,
+            ready_made=ready_made,
+            first=first,
+        )
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 
@@ -228,7 +234,8 @@ def explore(
 def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
     check_names(options, ExploreOptions.__annotations__, call)
     default = CheckedOptions()
-    check_bool(options.get("stop_at_first", False), "stop_at_first")
+    stop_at_first = options.get("stop_at_first", False)
+    check_bool(stop_at_first, "stop_at_first")
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     points, all_kinds = options.get("crash_points", ()), options.get("deviations") == "all"
@@ -244,7 +251,7 @@ def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
         found,
         errors,
         all_kinds=all_kinds,
-        stop_at_first=options.get("stop_at_first", default.stop_at_first),
+        stop_at_first=stop_at_first,
     )
 
 

@@ -42,17 +42,22 @@ class FailureReport:
         found: The exploration's finding.
         trials: Runs the test to paste.
         body: The body.
-        row: The ready-made test; None: the body is the user's own.
+        ready_made: The ready-made test; None: the body is the user's own.
         item: pytest's item; None: without pytest.
     """
 
     def __init__(
-        self, found: Finding, trials: Trials, body: Body, row: ReadyMadeTest | None, item: Any
+        self,
+        found: Finding,
+        trials: Trials,
+        body: Body,
+        ready_made: ReadyMadeTest | None,
+        item: Any,
     ) -> None:
         self._found = found
         self._trials = trials
         self._body = body
-        self._row = row
+        self._ready_made = ready_made
         self._item = item
 
     def show_timeline(self, world: World, error: BaseException) -> None:
@@ -116,10 +121,10 @@ class FailureReport:
             found.test = redacted(test)
             found.note(f"As a test to paste (it was run, and fails the same way):\n\n{test}\n")
         only = f"{[*map(str, world.deviations)]}"
-        if self._row is None:
+        if self._ready_made is None:
             more.append(f"This world alone: chat_explore(only={only})")
         else:
-            more.append(f"This world alone: only = {{{self._row.name!r}: {only}}}")
+            more.append(f"This world alone: only = {{{self._ready_made.name!r}: {only}}}")
         found.note("\n".join(more))
         found.text = redacted("\n".join([note, *more]))
 
@@ -131,14 +136,14 @@ class FailureReport:
 
     async def _printed_test(self, world: World) -> str:
         # A test is only printed if it was run, and failed in the same way.
-        baseline, row = world.baseline, self._row
-        if row is None:
+        baseline, ready_made = world.baseline, self._ready_made
+        if ready_made is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
-            body = row.as_written(world.comparison)
+            body = ready_made.as_written(world.comparison)
         seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = await self._trials.run(world.deviations, baseline, by_hand=True)
+        alone = await self._trials.run(world.deviations, baseline, "by hand")
         if type(alone.error) is not type(world.error) or outline(alone.seen) != outline(world.seen):
             raise NoTestError("on its own, the body does not fail the same way")
         return test

@@ -34,17 +34,19 @@ class Holdings:
 
     Args:
         is_own: Returns whether the attempt's code is running.
+        crash: Returns what ends the attempt's code; None: nothing yet.
 
     Attributes:
-        crash: What ends the attempt's code; None: nothing yet.
         has_failed: Whether code that cleans up has raised an error in place of the crash, such as
             a ``close()`` in a ``finally``.
     """
 
-    def __init__(self, is_own: Callable[[], bool]) -> None:
-        self.crash: BaseException | None = None
+    def __init__(
+        self, is_own: Callable[[], bool], crash: Callable[[], BaseException | None]
+    ) -> None:
         self.has_failed: bool = False
         self._is_own = is_own
+        self._crash = crash
         self._locks: list[Any] = []
         self._used: dict[int, Any] = {}  # connections and sessions that may be in a transaction
         self._in_use: dict[int, Any] = {}  # connections that were in one before
@@ -98,10 +100,9 @@ class Holdings:
                 end()
 
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
-        if self.crash is not None and (error := sys.exception()) is not None:
+        if (crash := self._crash()) is not None and (error := sys.exception()) is not None:
             # Whatever catches the crash itself may handle other errors meanwhile.
-            is_caught = error is self.crash
-            self.has_failed = not is_caught and (self.has_failed or _follows(error, self.crash))
+            self.has_failed = error is not crash and (self.has_failed or _follows(error, crash))
         name, is_call = called_name(frame, event, arg), event in {"call", "c_call"}
         if name == "release" and is_call:
             self._forget(_lock_of(frame, event, arg))

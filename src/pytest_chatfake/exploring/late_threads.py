@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, suppress
 from time import monotonic
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.views import listed
-from .tripwires import detour
+from .tripwires import find_functions, set_detour
 
 #: A thread, or a job in a pool.
 Work: TypeAlias = threading.Thread | Future[Any]
@@ -42,9 +42,10 @@ _jobs: Final[WeakKeyDictionary[Future[Any], str]] = WeakKeyDictionary()
 _late: Final[WeakSet[Work]] = WeakSet()
 
 
-def jobs_noted() -> AbstractContextManager[None]:
-    """In a block, note the jobs that pools get."""
-    return detour(ThreadPoolExecutor.submit, _submit)
+def note_jobs(stack: ExitStack) -> None:
+    """Until a stack is closed, note the jobs that pools get."""
+    for function in find_functions(["concurrent.futures.thread:ThreadPoolExecutor.submit"]):
+        set_detour(function, _submit, stack)
 
 
 def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -16,19 +16,18 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial, wraps
-from operator import attrgetter
 from traceback import walk_stack
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.views import listed
 from ..webhooks.attempts import Attempt
-from .tripwires import set_detour
+from .tripwires import find_loaded, set_detour
 from .undoing import undo_with
 
 #: The arguments of a call by name, if they are known; ``self``, and all of them
 #: by position in ``given``.
-Call: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, Any]
 
 #: The real seconds past which something planned is a memory, and no longer a network timeout.
 _LONG: Final = 600
@@ -61,19 +60,19 @@ _SQL_CLOCK: Final = re.compile(
 _SECONDS: Final = re.compile(r"\b\d{10}\b")
 
 
-def _always(_: Call) -> bool:
+def _always(_: Arguments) -> bool:
     return True
 
 
-def _never(_: Call) -> bool:
+def _never(_: Arguments) -> bool:
     return False
 
 
-def _has_ttl(call: Call) -> bool:
+def _has_ttl(call: Arguments) -> bool:
     return bool(call.get("ttl"))
 
 
-def _is_not_wall(call: Call) -> bool | None:
+def _is_not_wall(call: Arguments) -> bool | None:
     # The timer is what a pickle would keep.
     _, (timer,) = call["self"].timer.__reduce__()
     return _goes_on(timer) or None
@@ -84,15 +83,15 @@ def _goes_on(timer: Callable[[], float]) -> bool:
     return timer() != timer()
 
 
-def _has_own_ttl(call: Call) -> bool:
+def _has_own_ttl(call: Arguments) -> bool:
     return getattr(call["self"], "_LRUCacheWrapper__ttl", None) is not None
 
 
-def _asks_for_absence(call: Call) -> bool:
+def _asks_for_absence(call: Arguments) -> bool:
     return call.get("exist") is not None
 
 
-def _is_long(call: Call) -> bool | None:
+def _is_long(call: Arguments) -> bool | None:
     seconds = call.get("interval", 0)
     if getattr(call.get("callback"), "__module__", "") == _KEEP_ALIVE:
         return None
@@ -101,36 +100,36 @@ def _is_long(call: Call) -> bool | None:
     return seconds > _LONG or None
 
 
-def _is_scheduled(call: Call) -> bool | None:
+def _is_scheduled(call: Arguments) -> bool | None:
     now = call["self"].timefunc
     return (_goes_on(now) and call["time"] - now() > _LONG) or None
 
 
-def _is_rarely(call: Call) -> bool | None:
+def _is_rarely(call: Arguments) -> bool | None:
     limit = call["self"]
     return (limit.period > _LONG and _goes_on(limit.clock)) or None
 
 
-def _refills_slowly(call: Call) -> bool | None:
+def _refills_slowly(call: Arguments) -> bool | None:
     return call.get("capacity", 0) / call.get("rate", 1) > _LONG or None
 
 
-def _asks_its_clock(call: Call) -> bool:
+def _asks_its_clock(call: Arguments) -> bool:
     # Not _shown(), in which no word begins after an escaped end of a line.
     return bool(_SQL_CLOCK.search(" ".join(map(str, call["given"][1:]))))
 
 
-def _shown(call: Call) -> str:
+def _shown(call: Arguments) -> str:
     named = (value for name, value in call.items() if name not in {"self", "given"})
     return repr([*call["given"][1:], *named])
 
 
-def _expires_in_redis(call: Call) -> bool | None:
+def _expires_in_redis(call: Arguments) -> bool | None:
     expires = bool(_EXPIRY.search(_shown(call)))
     return None if expires and _is_fakeredis(call["self"]) else expires
 
 
-def _has_redis_moment(call: Call) -> bool:
+def _has_redis_moment(call: Arguments) -> bool:
     return bool(_MOMENT.search(_shown(call)))
 
 
@@ -145,17 +144,17 @@ def _is_fakeredis(connection: Any) -> bool:
     )
 
 
-def _has_memcached_moment(call: Call) -> bool:
+def _has_memcached_moment(call: Arguments) -> bool:
     # Of a method without known names, the fourth one: add(self, key, value, time).
     given = (*(call.get(name) for name in ("expire", "exptime", "time")), *call["given"][3:4])
     return any(isinstance(seconds, int) and seconds > _LONGEST for seconds in given)
 
 
-def _has_datetime(call: Call) -> bool:
+def _has_datetime(call: Arguments) -> bool:
     return any(isinstance(value, datetime) for value in (*call["given"], *call.values()))
 
 
-def _expires_in_dynamodb(call: Call) -> bool | None:
+def _expires_in_dynamodb(call: Arguments) -> bool | None:
     # An item expires at a number of its own, in seconds since 1970.
     client = call["self"]
     if client.meta.service_model.service_name != "dynamodb":
@@ -178,8 +177,8 @@ class Memory(NamedTuple):
 
     name: str
     places: tuple[str, ...]
-    expires: Callable[[Call], bool | None] = _always
-    has_moment: Callable[[Call], bool] = _never
+    expires: Callable[[Arguments], bool | None] = _always
+    has_moment: Callable[[Arguments], bool] = _never
     instead: str = ""
     except_by: tuple[str, ...] = ()
 
@@ -323,12 +322,9 @@ class MemoryWatch:
         """Watch the libraries that the process has imported by now; called again, later ones."""
         for memory in MEMORIES:
             for place in memory.places:
-                module, _, name = place.partition(":")
-                if place in self._set or module not in sys.modules:
-                    continue
-                self._set.add(place)
-                with suppress(AttributeError):  # another version
-                    self._watch(attrgetter(name)(sys.modules[module]), memory)
+                if place not in self._set and (found := find_loaded(place)) is not None:
+                    self._set.add(place)
+                    self._watch(found, memory)
 
     def end(self) -> None:
         """Stop watching."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from itertools import dropwhile, takewhile
 from traceback import walk_stack
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..base.calling_line import is_ours, users_lines
 from ..transport.client.cancellable import Cancellable, around
@@ -26,8 +27,9 @@ from ..transport.client.wsgi import around_call
 from .client_calls import short_name
 from .database_calls import call_and_listen
 from .garbage import old_objects, warnings_unheard
+from .running_code import RunningCode
 from .stepping import (
-    find_thread_starts,
+    THREAD_STARTS,
     follow_into_threads,
     follow_new_tasks,
     followed,
@@ -35,11 +37,7 @@ from .stepping import (
     set_until_closed,
     waiting_lines,
 )
-from .tripwires import set_tripwire
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from .tripwires import find_functions, set_tripwire
 
 T = TypeVar("T")
 
@@ -106,8 +104,7 @@ class PointWatch:
         self._listens = listens
         self._counts = Counter[CrashPoint]()
         self._is_counting = self._has_ended = False
-        self._main: Cancellable | None = None  # while it awaits the app
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._running = RunningCode()
         self._stack = ExitStack()
 
     def begin(self, target: Target) -> None:
@@ -122,7 +119,7 @@ class PointWatch:
         if self._listens:
             self._call_plain_code(partial(call_and_listen, self._count_database_call))
         if self._point is None:
-            for start in find_thread_starts():
+            for start in find_functions(THREAD_STARTS):
                 set_tripwire(start, self._note_thread, self._stack)
         self._is_counting = True
 
@@ -139,7 +136,7 @@ class PointWatch:
                 gc.collect()  # or an open transaction in a reference cycle would keep its lock
 
     def _drop_leftovers(self) -> None:
-        self._tasks.clear()
+        self._running.forget()
 
     def _is_current(self) -> bool:
         return _current.get() is self and not self._has_ended
@@ -161,7 +158,7 @@ class PointWatch:
         """Count a function call; raise what a subclass raises if this is its point."""
         if not self._is_counting or function not in self._functions:
             return
-        if self._main is not None and running_framework() is None:
+        if self._running.main is not None and running_framework() is None:
             self.has_point_in_thread = True
         stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
@@ -183,15 +180,16 @@ class PointWatch:
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
         """Await an app's code, and watch it and the tasks that it starts."""
-        if self._main is not None:  # the app uses another fake
+        running = self._running
+        if running.main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
-        self._main = cancellable
+        running.main = cancellable
         try:
-            self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
+            self._stack.callback(follow_new_tasks(self._wrapped, running.tasks.append))
             watched = self._watched(self._await(awaitable), self._note_thrown)
             return await self._started(cancellable.run(key, watched))
         finally:
-            self._main = None
+            running.main = None
             self._is_counting = False  # a background task may go on
             await self._clean_up()
 

@@ -10,42 +10,32 @@ from __future__ import annotations
 
 import inspect
 import sys
-import traceback
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from itertools import chain
-from operator import attrgetter
 from typing import Any, Final, cast
 
 from ..webhooks.logged_errors import note_printed
-from .tripwires import detour
+from .tripwires import find_functions, set_detour
 
-_PRINT: Final[Any] = traceback.print_exception
-_SIGNATURE: Final = inspect.signature(_PRINT)
-
-#: Functions of libraries that show or report an exception, by their modules. They take it, or the
-#: one that is being handled.
+#: Functions of libraries that show or report an exception: they take it, or the one that is being
+#: handled.
 _REPORTS: Final = (
-    ("sentry_sdk.api", "capture_exception"),
-    ("rollbar", "report_exc_info"),
-    ("bugsnag.legacy", "notify"),
-    ("honeybadger.core", "Honeybadger.notify"),
-    ("rich.console", "Console.print_exception"),
-    ("stackprinter", "show"),
-    ("logbook.base", "LoggerMixin.exception"),
-    ("eliot._traceback", "write_traceback"),
+    "sentry_sdk.api:capture_exception",
+    "rollbar:report_exc_info",
+    "bugsnag.legacy:notify",
+    "honeybadger.core:Honeybadger.notify",
+    "rich.console:Console.print_exception",
+    "stackprinter:show",
+    "logbook.base:LoggerMixin.exception",
+    "eliot._traceback:write_traceback",
 )
 
 
-@contextmanager
-def printed_errors_noted() -> Generator[None]:
-    """In a block, note exceptions that are reported, or printed to a standard stream."""
-    with ExitStack() as stack:
-        stack.enter_context(detour(_PRINT, _print))
-        for module, name in _REPORTS:
-            with suppress(KeyError, AttributeError):  # not imported, or another version
-                stack.enter_context(detour(attrgetter(name)(sys.modules[module]), _report))
-        yield
+def note_printed_errors(stack: ExitStack) -> None:
+    """Until a stack is closed, note what is reported, or printed to a standard stream."""
+    for call, places in ((_print, ["traceback:print_exception"]), (_report, _REPORTS)):
+        for function in find_functions(places):
+            set_detour(function, call, stack)
 
 
 def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -63,7 +53,7 @@ def _report(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(original: Any, *args: Any, **kwargs: Any) -> Any:
-    given = _SIGNATURE.bind(*args, **kwargs).arguments
+    given = inspect.signature(original).bind(*args, **kwargs).arguments
     exception = given.get("value", given["exc"])
     # A logger's formatter prints to a buffer.
     is_shown = given.get("file") in (None, sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)

@@ -15,13 +15,16 @@ from ..base.views import counted
 from ..fake.details import key_of
 from ..http_api.account_api import ApiRequest
 from .amounts import amounts_in, is_about
+from .baseline import Difference
 
 #: In so many rounds at the end, a send that was rejected must not be tried any more.
-LAST_ROUNDS: Final = 5
+_LAST_ROUNDS: Final = 5
 
 
-def still_tried(posts: Sequence[ApiRequest], now: datetime, *, unit: str) -> str:
-    """Say that an app still tried in the last rounds; empty if it has given up.
+def still_tried(
+    posts: Sequence[ApiRequest], now: datetime, *, unit: str, code: Sequence[str]
+) -> Difference:
+    """Say that an app still tried in the last rounds, unless it has given up.
 
     Args:
         posts: Its calls that may have an effect.
@@ -29,23 +32,32 @@ def still_tried(posts: Sequence[ApiRequest], now: datetime, *, unit: str) -> str
         unit: How far the rounds are apart: ``"hours"``, or ``"days"``. After days, a call only
             counts if an earlier one had its idempotency key, because another message may be due
             each day.
+        code: The lines of a test up to the end.
     """
-    end = now - timedelta(**{unit: LAST_ROUNDS})
+    end = now - timedelta(**{unit: _LAST_ROUNDS})
     late = [call for call in posts if call.at > end]
     if unit == "days":
         earlier = {key_of(call) for call in posts if call.at <= end}
         late = [call for call in late if key_of(call) and key_of(call) in earlier]
     if not late:
-        return ""
+        return Difference([])
     times = counted(len(posts), "time")
-    last = f"the last {LAST_ROUNDS} {unit}"
-    return f"it still tried in {last}, {times} in all: a 400 never ends by itself"
+    last = f"the last {_LAST_ROUNDS} {unit}"
+    found = f"it still tried in {last}, {times} in all: a 400 never ends by itself"
+    lines = [
+        f"end = chat_fake.clock.now - timedelta({unit}={_LAST_ROUNDS})",
+        "late = [each for each in chat_fake.api.requests if each.at > end]",
+        "assert [each for each in late if each.method != 'GET'] == []",
+    ]
+    return Difference([found], code=[*code, *lines])
 
 
-def amounts_as_accepted(before: Any, accepted: Any, rejected: Any, cost: Decimal) -> list[str]:
-    """Return the places of amounts that say that messages were accepted, although none was.
+def taken_for_accepted(
+    before: Any, accepted: Any, rejected: Any, cost: Decimal, *, taken: str, code: Sequence[str]
+) -> Difference:
+    """Say that an amount is as if messages had been accepted, although none was.
 
-    These are amounts that the accepted messages have changed by exactly their cost, if all amounts
+    It is an amount that the accepted messages have changed by exactly their cost, if all amounts
     are the same after a rejection. A right app gives the amount back, or keeps a refund somewhere.
 
     Args:
@@ -53,8 +65,14 @@ def amounts_as_accepted(before: Any, accepted: Any, rejected: Any, cost: Decimal
         accepted: The one after an accepted send.
         rejected: The one after a rejection.
         cost: The total price of the messages.
+        taken: The code that takes the snapshot.
+        code: The lines of a test before that.
     """
     old, new = amounts_in(before), amounts_in(accepted)
-    if amounts_in(rejected) != new:
-        return []
-    return [name for name in old if name in new and is_about(abs(new[name] - old[name]), cost)]
+    if amounts_in(rejected) == new:
+        for name in old:
+            if name in new and is_about(abs(new[name] - old[name]), cost):
+                found = f"{name or 'snapshot'}: {new[name]}, as after an accepted send"
+                line = f"assert float({taken}{name}) == {float(old[name])}  # as before send()"
+                return Difference([f"{found}; before: {old[name]}"], code=[*code, line])
+    return Difference([])

@@ -8,8 +8,8 @@ from typing import Final
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
-from .baseline import Comparison
-from .send_judge import Books, Content
+from .baseline import Comparison, Content, Difference
+from .books import Books
 from .world_observer import WorldObserver, observer_of
 
 #: How often a snapshot is taken again at most, because it has sent something.
@@ -50,21 +50,15 @@ class Scene:
         """Whether an API call has sent a message."""
         return any(map(self.inside.send_call_of, self.inside.account.messages))
 
-    def require_none(
-        self, lines: list[str], books: Books, sent: Counter[Content], cause: str
-    ) -> None:
+    def require_none(self, lines: list[str], sent: Counter[Content], cause: str) -> None:
         """Fail with these lines, if there are any.
 
         Args:
             lines: Say how messages differ.
-            books: What was sent here.
-            sent: What should have been.
+            sent: What should have been sent.
             cause: Why it may not have been.
         """
-        if lines:
-            baseline = self.comparison.baseline
-            baseline.messages, baseline.quotes_ids = sent, books.quotes_ids
-            raise self.comparison.error_about(cause, lines, "messages")
+        self.comparison.require_none(Difference(lines, "messages", messages=sent), cause)
 
     async def settle_with_retries(self) -> None:
         """Settle until all retries were made: an app may accept what it refused at first."""

@@ -65,7 +65,7 @@ class LoggedAttempt(NamedTuple):
         calls: How many database calls were made during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
         is_call: Whether it stands for a call of the app's own code, such as ``send()``.
-        place: The number of its endpoint.
+        at: The number of its endpoint.
     """
 
     number: int
@@ -82,7 +82,7 @@ class LoggedAttempt(NamedTuple):
     calls: Mapping[str, int] = {}
     call: str = ""
     is_call: bool = False
-    place: int = 0
+    at: int = 0
 
 
 class LoggedCall(NamedTuple):
@@ -279,11 +279,11 @@ class _Options:
 
     def of(self, kind: str) -> Iterator[_Found]:
         # The nearest first.
-        row = KINDS[kind]
-        if row.concerns == "everything":
-            ways = (*row.ways, *self.log.posted.get(kind, ()))
+        traits = KINDS[kind]
+        if traits.concerns == "everything":
+            ways = (*traits.ways, *self.log.posted.get(kind, ()))
             return iter([(0, Deviation(kind, 1, 0, way)) for way in ways])
-        if row.concerns == "call":
+        if traits.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
             return self._crashes(kind)
@@ -291,21 +291,21 @@ class _Options:
             return self._reads(kind)
         if kind == "two_events_at_once":
             return self._pairs(kind)
-        if row.is_late and not (self.log.calls or self.log.has_routes):
+        if traits.is_late and not (self.log.calls or self.log.has_routes):
             return iter(())
-        return self._pauses(kind) if row.is_time else self._moves(kind)
+        return self._pauses(kind) if traits.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
-        row = KINDS[kind]
-        meets = row.fault is Concurrently
+        traits = KINDS[kind]
+        meets = traits.fault is Concurrently
         reached = [
-            zip(row.distances(slot.after, slot.peers if meets else slot.near), repeat(start))
+            zip(traits.distances(slot.after, slot.peers if meets else slot.near), repeat(start))
             for start, slot in self.slots.items()
             if slot.attempt.overlaps or not meets
         ]
         for distance, start in heapq.merge(*reached):
-            extent = distance if row.extent else 0
-            for more in self._meetings(start) if row.more else row.ways:
+            extent = distance if traits.extent else 0
+            for more in self._meetings(start) if traits.more else traits.ways:
                 yield distance, Deviation(kind, start, extent, more)
 
     def _meetings(self, start: int) -> Sequence[Way]:
@@ -345,11 +345,11 @@ class _Options:
             first = slot.attempt
             later = self.log.attempts[slot.position + 1 :][: slot.near]
             for distance, second in enumerate(later, 1):
-                if second is None or second.place != first.place or second.is_retry:
+                if second is None or second.at != first.at or second.is_retry:
                     continue
                 is_same = first.message != 0 and first.message == second.message
                 if first.overlaps and (is_same or first.status == second.status):
-                    key = is_same, first.place, first.status, second.status
+                    key = is_same, first.at, first.status, second.status
                     if key not in found or distance <= found[key][2]:
                         found[key] = first, second, distance
                 if is_same:
@@ -559,9 +559,9 @@ class Search:
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not d.traits.is_time)
         least_of_twins = {
-            kind: KINDS[row.twin].least
-            for kind, row in KINDS.items()
-            if row.twin in kinds and any(d.kind != kind for d in taken)
+            kind: KINDS[traits.twin].least
+            for kind, traits in KINDS.items()
+            if traits.twin in kinds and any(d.kind != kind for d in taken)
         }
         for distance, new in possible_deviations(log, kinds, taken):
             if distance >= least_of_twins.get(new.kind, math.inf):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Final
+from typing import Any, Final
 
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
@@ -29,14 +29,15 @@ class Sending:
     """One business send.
 
     Args:
-        fake: The fake.
-        app: The app, which was connected.
+        tests: An object with the user's methods, as of an :class:`.AppCalls`.
+        fake: The fake, to which the app was connected.
+        twice: Whether each call is made twice.
         remedy: Called once, after the app has tried to send, to end what made the send fail.
         sends: The calls that send.
         days: On how many days nothing is sent; None: find out.
 
     Attributes:
-        app: As given.
+        app: Calls the app.
         days: On how many days nothing was sent.
         earlier: The calls of the API before the send, such as those of ``connect()``.
         held_back: Whether the app asked for the balance and did not try to send, so that the
@@ -45,14 +46,16 @@ class Sending:
 
     def __init__(
         self,
+        tests: Any,
         fake: ChatFake,
-        app: AppCalls,
         *,
+        twice: bool = False,
         remedy: Callable[[], object] | None = None,
         sends: Collection[Call] = (),
         days: int | None = None,
     ) -> None:
-        self.app = app
+        may_fail = twice or remedy is not None
+        self.app: AppCalls = AppCalls(tests, fake, twice=twice, may_fail=may_fail)
         self.days: int | None = days
         self.held_back: bool = False
         self._fake = fake

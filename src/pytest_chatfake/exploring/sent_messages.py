@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from .baseline import Comparison, has_background
+from .baseline import Comparison, Content, has_background
+from .books import Books
 from .scene import Scene
-from .send_judge import Books, Content
 from .sending import ROUNDS
 
 #: Tests in whose worlds a right app sends no message more often than as written.
@@ -76,7 +76,7 @@ class SentMessages:
             lines = [*books.repeats(baseline.messages)]
             if self._may_come_late:
                 lines += books.missing(baseline.messages)
-            scene.require_none(lines, books, baseline.messages, "other messages were sent")
+            scene.require_none(lines, baseline.messages, "other messages were sent")
 
 
 async def await_books(scene: Scene, sent: Counter[Content]) -> Books:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gc
-import sys
 import types
 from functools import partial
-from operator import attrgetter
-from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
 from ..transport.client.loops import running_framework
-from .tripwires import set_detour
+from .tripwires import find_functions, set_detour
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,22 +32,21 @@ _THREADS: Final = {
     "SyncToAsync.__call__",
 }
 
-#: Functions that call plain code in a thread, with their modules and where they take that code.
-_POOLS: Final = (
-    ("anyio.to_thread", "run_sync", 0),
-    ("trio.to_thread", "run_sync", 0),
-    ("asyncio.base_events", "BaseEventLoop.run_in_executor", 2),
-)
+_RUN_IN_EXECUTOR: Final = "asyncio.base_events:BaseEventLoop.run_in_executor"
+_SUBMIT: Final = "concurrent.futures.thread:ThreadPoolExecutor.submit"
+
+#: Functions that call plain code in a thread, and where they take that code.
+_POOLS: Final = {"anyio.to_thread:run_sync": 0, "trio.to_thread:run_sync": 0, _RUN_IN_EXECUTOR: 2}
 
 #: The same for code that isn't awaited, but may run in a copy of the context.
-_SUBMITS: Final = (("concurrent.futures.thread", "ThreadPoolExecutor.submit", 1),)
+_SUBMITS: Final = {_SUBMIT: 1}
 
-#: Functions that run code in a thread of its own, or in one of a pool.
-_STARTS: Final = (
-    ("threading", "Thread.start"),
-    ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
-    ("concurrent.futures.thread", "ThreadPoolExecutor.map"),
-    ("asyncio.base_events", "BaseEventLoop.run_in_executor"),
+#: Functions that run code in a thread of its own, or in one of a pool, without awaiting it.
+THREAD_STARTS: Final = (
+    "threading:Thread.start",
+    _SUBMIT,
+    "concurrent.futures.thread:ThreadPoolExecutor.map",
+    _RUN_IN_EXECUTOR,
 )
 
 #: The names of the attributes for frame and awaited object, by type of awaitable.
@@ -187,23 +184,13 @@ def follow_into_threads(
         stack: Ends this.
         submits: Whether to do so for any code in a pool, also if it is not awaited.
     """
-    for module, name, place in _POOLS + _SUBMITS * submits:
-        if module in sys.modules:
-            function = attrgetter(name)(sys.modules[module])
-            set_detour(function, partial(_into_thread, wrap, place), stack)
-
-
-def find_thread_starts() -> Iterator[FunctionType]:
-    """Find the loaded functions that run code in a thread without awaiting it."""
-    for module, name in _STARTS:
-        if module in sys.modules:
-            found = attrgetter(name)(sys.modules[module])
-            if isinstance(found, FunctionType):  # other tools wrap them in something else
-                yield found
+    for place, index in (_POOLS | (_SUBMITS if submits else {})).items():
+        for function in find_functions([place]):
+            set_detour(function, partial(_into_thread, wrap, index), stack)
 
 
 def _into_thread(
-    wrap: Callable[[Any], Any], place: int, original: Any, *args: Any, **options: Any
+    wrap: Callable[[Any], Any], index: int, original: Any, *args: Any, **options: Any
 ) -> Any:
-    before, function, after = args[:place], args[place], args[place + 1 :]
+    before, function, after = args[:index], args[index], args[index + 1 :]
     return original(*before, wrap(function), *after, **options)

@@ -14,7 +14,7 @@ from .deviations import KINDS, Deviation
 from .environment import Environment
 from .late_threads import Work
 from .memories import MemoryWatch
-from .world import Body, World
+from .world import Body, Purpose, World
 
 #: How often a world is run if threads act in it.
 RUNS: Final = 3
@@ -60,10 +60,13 @@ class Trials:
         self.late_threads: list[Work] = []
 
     async def run(
-        self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool
+        self,
+        deviations: tuple[Deviation, ...],
+        baseline: Baseline,
+        purpose: Purpose = "verdict",
     ) -> World:
-        """Run the body in a world, with the options of :class:`.World`."""
-        world = World(self._environment, baseline, deviations, **options)
+        """Run the body in a world."""
+        world = World(self._environment, baseline, deviations, purpose)
         await world.run(self._body)
         self.memories = world.memories or self.memories
         self.late_threads += [*world.seen.earlier_threads, *world.seen.late_threads]
@@ -77,8 +80,9 @@ class Trials:
         self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()
     ) -> World:
         """Run the body as written or, if a baseline ``only_waits``, move time as deviations do."""
-        only_waits = baseline.only_waits
-        return await self.run(deviations if only_waits else (), baseline, only_waits=only_waits)
+        if baseline.only_waits:
+            return await self.run(deviations, baseline, "only waits")
+        return await self.run((), baseline)
 
     async def prove(self, world: World) -> World | None:
         """Return a world, or a run that shows its effect more clearly.
@@ -166,9 +170,7 @@ class Trials:
         if baseline.last_step < 2:
             return
         for _ in range(RUNS if first.may_vary else 1):
-            baseline.learns_steps = True
-            again = await self.run_control(baseline)
-            baseline.learns_steps = False
+            again = await self.run((), baseline, "steps")
             if again.error is None and again.log().key == first.log().key:
                 break
             baseline.steps.clear()

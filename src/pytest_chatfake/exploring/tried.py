@@ -8,7 +8,7 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted, listed
 from .deviations import EARLY, KINDS
 from .environment import Environment
-from .search import CheckedOptions, Search
+from .search import Search
 from .trials import Trials
 
 _BY_HAND: Final = (
@@ -32,9 +32,7 @@ class Tried:
         has_another_order: Whether events reached an app in another order.
     """
 
-    def __init__(
-        self, scope: CheckedOptions, search: Search, trials: Trials, environment: Environment
-    ) -> None:
+    def __init__(self, search: Search, trials: Trials, environment: Environment) -> None:
         self.worlds: int = 0
         self.is_complete: bool = False
         self.kinds: set[str] = set()
@@ -43,7 +41,7 @@ class Tried:
         self.missed_points: str = ""
         self.is_reordered: bool = False
         self.has_another_order: bool = False
-        self._scope = scope
+        self._scope = environment.scope
         self._search = search
         self._trials = trials
         self._environment = environment
@@ -69,7 +67,7 @@ class Tried:
             if kind != "crash":  # see cannot_crash
                 search.left_out.setdefault(kind, search.needs(kind))
         search.left_out |= {kind: why for kind, why in unfired.items() if kind not in self.kinds}
-        if why := self.why_not_aged:
+        if why := self._trials.memories.why_not_aged:
             moving = {kind for kind in self.kinds if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
             self.kinds -= moving
@@ -85,7 +83,9 @@ class Tried:
         self._search.left_out |= self._trials.unfired
         self.no_verdict = "; ".join(dict.fromkeys(self._search.left_out.values()))
         why = self.no_verdict
-        if (aged := self.why_not_aged) and any(each.traits.moves_time for each in only):
+        if (aged := self._trials.memories.why_not_aged) and any(
+            each.traits.moves_time for each in only
+        ):
             why = aged + _BY_HAND
         notes = filter(None, [self._trials.sometimes, why and f"it proves nothing, as {why}"])
         return "; ".join([f"1 world, only {[*map(str, only)]}", *notes])
@@ -123,11 +123,6 @@ class Tried:
         return "" if compares and self.worlds > 1 else next(filter(None, reasons), "")
 
     @property
-    def why_not_aged(self) -> str:
-        """Why a move of the clock proves nothing, up to what to write; empty: it does."""
-        return self._trials.memories.why_not_aged
-
-    @property
     def untried(self) -> list[str]:
         """What was left out, although something was tried."""
         why = "only" if self._scope.only is not None else self._search.cut
@@ -146,15 +141,15 @@ class Tried:
     @property
     def meetings(self) -> str:
         """Where two attempts at the same time were held for each other; empty: nowhere."""
-        if met := self.places("met"):
+        if met := self.held_at("met"):
             return f"both attempts met {met}"
-        if held := self.places("left", "limit"):
+        if held := self.held_at("left", "limit"):
             return f"one attempt was held {held}, while the other waited or ended"
-        on_a_loop = self.places("on a loop")
+        on_a_loop = self.held_at("on a loop")
         return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
 
-    def places(self, *wanted: str) -> str:
-        """Return where meetings ended in one of these ways; empty: nowhere."""
+    def held_at(self, *wanted: str) -> str:
+        """Return where attempts were held, and it ended in one of these ways; empty: nowhere."""
         ends = self._environment.ends
         points = (point for point in ends if not ends[point].isdisjoint(wanted))
         words = dict.fromkeys(str(point._replace(nth=1)) for point in points)

@@ -7,9 +7,11 @@ function's code reaches them all.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from functools import lru_cache, partial
+from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
@@ -61,12 +63,18 @@ def _code_of_a_detour(variables: tuple[str, ...], is_async: bool) -> CodeType:
     return names["make"](*free).__code__
 
 
-@contextmanager
-def detour(function: Any, call: Callable[..., Any]) -> Generator[None]:
-    """Call another function in place of one, as :func:`set_detour` does, in a block."""
-    with ExitStack() as stack:
-        set_detour(function, call, stack)
-        yield
+def find_loaded(place: str) -> Any:
+    """Return what ``"module:name"`` is; None if it isn't imported, or of another version."""
+    module, _, name = place.partition(":")
+    with suppress(KeyError, AttributeError):
+        return attrgetter(name)(sys.modules[module])
+    return None
+
+
+def find_functions(places: Iterable[str]) -> Iterator[FunctionType]:
+    """Find those of libraries' functions that can be detoured."""
+    # Other tools may have replaced one with something else.
+    return (found for found in map(find_loaded, places) if isinstance(found, FunctionType))
 
 
 def set_tripwire(function: FunctionType, report: Report, stack: ExitStack) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import pytest
 
@@ -21,7 +21,7 @@ from ..fake.details import is_posted, let_retry, never_disable, target_of, was_m
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import is_of_a_snapshot
-from .baseline import Comparison
+from .baseline import Comparison, Content
 from .changes import ChangeCount
 from .deviations import Deviation
 from .exploration import Exploration
@@ -30,10 +30,10 @@ from .failure_report import ReadyMadeTest
 from .first_tests import CHANGE, FIRST, ORDER, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
-from .ready_made import Ending, Parameters, ReadyMade, Run, check_expected, item_of, writes
+from .ready_made import Parameters, ReadyMade, item_of, writes
+from .ready_made_run import Ending, ReadyMadeRun
 from .scene import Scene
 from .search import WorldLog
-from .send_judge import Content
 from .sent_messages import SentMessages, await_books
 from .world_observer import observer_of
 
@@ -73,11 +73,35 @@ _UNKNOWN: Final = (
 )
 
 
-class WebhookRun(Run[ReadyMade]):
+class _Plan(NamedTuple):
+    """What the worlds of an exploration do.
+
+    Attributes:
+        kinds: The kinds of deviations; without any, the scenario is only played as written.
+        ending: What each world does after the scenario.
+        compares: Whether the snapshot has to show what the scenario does.
+        has_to_be_right: Whether it has to be as ``expected()`` says after the first scenario.
+        raise_exceptions: Whether an app's errors fail the test.
+        prepare: What each world does before the scenario. If the scenario itself then fails, the
+            test is skipped.
+        wants: Chooses deviations, if API calls fail while the app handles an event. Events that it
+            therefore refuses are retried.
+    """
+
+    kinds: tuple[str, ...] = ()
+    ending: Ending | None = None
+    compares: bool = False
+    has_to_be_right: bool = False
+    raise_exceptions: bool = True
+    prepare: Callable[[ChatFake], object] | None = None
+    wants: Wants | None = None
+
+
+class WebhookRun(ReadyMadeRun):
     """The explorations of one ready-made test.
 
     Args:
-        tests, explorer, request: As of a :class:`.Run`.
+        tests, explorer, request: As of a :class:`.ReadyMadeRun`.
         scenario: The user's method, or ours.
         forget: The user's method, or ours.
 
@@ -105,16 +129,14 @@ class WebhookRun(Run[ReadyMade]):
         forget: Callable[[], Any],
     ) -> None:
         self.has_own_scenario: bool = writes(tests, "scenario")
-        written = getattr(type(tests), "scenario" if self.has_own_scenario else "connect")
-        super().__init__(tests, explorer, request, written, (tests.connect, scenario))
+        own = "scenario" if self.has_own_scenario else "connect"
+        super().__init__(tests, explorer, request, own, (tests.connect, scenario))
         self._scenario = scenario
         self._forget = forget
         self._sent = SentMessages(self._name, self.note)
         self._changes: ChangeCount | None = None
         self._has_aged = False  # whether the test moved the clock
         self._was_played = False  # whether the scenario passed in the first world
-        self._is_through = False  # whether the scenario passed in this world
-        self._has_to_be_right = False  # whether the first world has to be as expected() says
         self.runs_here: bool = True
         self.judges: bool = False
 
@@ -128,8 +150,8 @@ class WebhookRun(Run[ReadyMade]):
         advice: str = "",
     ) -> Exploration:
         """Compare the snapshots of all worlds with a deviation of these kinds."""
-        exploration = self.explore(
-            *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
+        exploration = self._explore(
+            _Plan(kinds, ending, compares=True, raise_exceptions=raise_exceptions)
         )
         self._require_worlds(exploration, advice)
         return exploration
@@ -145,7 +167,7 @@ class WebhookRun(Run[ReadyMade]):
             is_clear = books.can_deduplicate
             sent = books.sent if sent is None else sent
             lines = [*books.repeats(sent), *books.missing(sent)]
-            scene.require_none(lines, books, sent, "an API call failed")
+            scene.require_none(lines, sent, "an API call failed")
 
         def wants(deviation: Deviation, log: WorldLog) -> bool:
             in_attempts = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
@@ -153,7 +175,7 @@ class WebhookRun(Run[ReadyMade]):
             return may_try and (deviation.start, deviation.call) in in_attempts
 
         kinds = "api.fail", "api.rate_limit", "api.lose_response"
-        exploration = self.explore(*kinds, ending=count_messages, compares=True, wants=wants)
+        exploration = self._explore(_Plan(kinds, count_messages, compares=True, wants=wants))
         if not exploration._tried.deviating:
             reason = _NO_CALL if is_clear else f"{_NO_CALL}, or {_NO_KEY}"
             pytest.skip(exploration._tried.no_verdict or reason)
@@ -166,77 +188,75 @@ class WebhookRun(Run[ReadyMade]):
         self._skip_if_failed(RIGHT)
         if self._name != RIGHT and item_of(self._tests.expected_failures, RIGHT):
             pytest.skip(f"{RIGHT} is expected to fail")
-        self._has_to_be_right = True
-        self.explore(ending=self.count_events, compares=True)
+        self._explore(_Plan(ending=self.count_events, compares=True, has_to_be_right=True))
 
     def explore(
         self,
-        *kinds: str,
+        *,
         ending: Ending | None = None,
         compares: bool = False,
         raise_exceptions: bool = True,
         prepare: Callable[[ChatFake], object] | None = None,
-        wants: Wants | None = None,
-    ) -> Exploration:
-        """Explore the scenario.
+    ) -> None:
+        """Play the scenario as written, as the arguments of a :class:`_Plan` say."""
+        plan = _Plan((), ending, compares, raise_exceptions=raise_exceptions, prepare=prepare)
+        self._explore(plan)
 
-        Args:
-            *kinds: The kinds of deviations; without any, it is only played as written.
-            ending: What each world does after the scenario.
-            compares: Whether the snapshot has to show what the scenario does.
-            raise_exceptions: Whether an app's errors fail the test.
-            prepare: What each world does before the scenario. If the scenario itself then fails,
-                the test is skipped.
-            wants: Chooses deviations, if API calls fail while the app handles an event. Events that
-                it therefore refuses are retried.
-        """
+    def _explore(self, plan: _Plan) -> Exploration:
+        prepare, is_through = plan.prepare, False
 
         async def scenario(chat_fake: ChatFake) -> None:
-            self._is_through = False
+            nonlocal is_through
+            is_through = False
             inside = Inside(chat_fake)
             by_hand = observer_of(inside).by_hand  # then it only does what the test to paste does
             if prepare is not None:
                 await inside.performed(prepare(chat_fake))
             async with self._connected(chat_fake) as snapshot:
-                self._check_endpoints(
-                    inside, raises=raise_exceptions or by_hand, retries=wants is not None
-                )
-                self._check_snapshot(snapshot)
-                scene = Scene(chat_fake, snapshot)
+                raises = plan.raise_exceptions or by_hand
+                self._check_endpoints(inside, raises=raises, retries=plan.wants is not None)
+                scene = self._scene(chat_fake, snapshot)
                 if not (by_hand or prepare):
-                    await self._require_new_app(scene)
-                end = None if by_hand else ending
-                await self._run(scene, end, looks=bool(kinds), compares=compares)
+                    await self._new_apps.require(scene)
+                is_first = not self._was_played
+                await self._play(scene, looks=bool(plan.kinds))
+                is_through = True
+                await self._end(scene, plan, is_first=is_first, by_hand=by_hand)
                 if not by_hand:
-                    await scene.inside.performed(chat_fake.settle())
+                    await inside.performed(chat_fake.settle())
                     inside.checks.require_accepted()
 
-        scope = self._scope(kinds)._replace(
-            stop_at_first="unknown_value" not in kinds,  # name each field
+        scope = self._scope(plan.kinds)._replace(
+            stop_at_first="unknown_value" not in plan.kinds,  # name each field
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        row = ReadyMadeTest(self._name, self._as_written, wants or _wants_all, self._why_in_order)
+        row = ReadyMadeTest(
+            self._name, self._as_written, plan.wants or _wants_all, self._why_in_order
+        )
         try:
             exploration = self._run_explorer(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
-            last = self._explorer.explorations[-1]
-            if last._failed_as_written and not self._is_through:
-                self._skip_if_failed(FIRST)
-                if prepare is not None:
-                    why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
-                    pytest.skip(f"your scenario itself fails in this case, with {why}")
-            if prepare is not None:  # what the app keeps may have to expire
-                self._skip_if_not_aged(last)
-            if is_of_a_snapshot(error):
-                self._skip_if_failed(CHANGE)
-            self._note_errors(error)
+            self._skip_or_hint(error, is_through=is_through, is_prepared=prepare is not None)
             raise
-        if compares and not self._has_snapshot:
+        if plan.compares and not self._taken:
             pytest.skip(_NO_SNAPSHOT)
         self._skip_if_not_aged(exploration)
         self._note_errors()
         return exploration
+
+    def _skip_or_hint(self, error: Exception, *, is_through: bool, is_prepared: bool) -> None:
+        last = self._explorer.explorations[-1]
+        if last._failed_as_written and not is_through:
+            self._skip_if_failed(FIRST)
+            if is_prepared:
+                why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
+                pytest.skip(f"your scenario itself fails in this case, with {why}")
+        if is_prepared:  # what the app keeps may have to expire
+            self._skip_if_not_aged(last)
+        if is_of_a_snapshot(error):
+            self._skip_if_failed(CHANGE)
+        self._note_errors(error)
 
     def _require_worlds(self, exploration: Exploration, advice: str = "") -> None:
         tried = exploration._tried
@@ -247,7 +267,7 @@ class WebhookRun(Run[ReadyMade]):
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
         is_ours = self._has_aged and not writes(self._tests, "forget")
-        if is_ours and (why := exploration._tried.why_not_aged):
+        if is_ours and (why := exploration._trials.memories.why_not_aged):
             pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
@@ -301,42 +321,24 @@ class WebhookRun(Run[ReadyMade]):
         if comparison.baseline.until or not comparison.judges:
             return
         await scene.inside.settle()
-        expected = await self._await_method("expected()", self._tests.expected(scene.fake))
-        check_expected(expected)
-        await comparison.judge(expected, scene.snapshot, cause)
-
-    async def _await_method(self, method: str, made: Any) -> Any:
-        # The result of a method of the user's that may be async if the others are.
-        if inspect.isgenerator(made) or inspect.isasyncgen(made):
-            raise TypeError(f"{method}: expected a function without yield")
-        if inspect.iscoroutine(made) and not self._is_async:
-            made.close()  # or Python warns that it was never awaited
-            raise TypeError(
-                f"{method}: expected a plain function, as connect() and scenario() are, got an "
-                f"async def"
-            )
-        return await made if inspect.iscoroutine(made) else made
+        await comparison.judge(await self._expected(scene.fake), scene.snapshot, cause)
 
     # A world
 
-    async def _run(
-        self, scene: Scene, ending: Ending | None, *, looks: bool, compares: bool
-    ) -> None:
-        is_first = not self._was_played
-        await self._play(scene, looks=looks)
-        self._is_through = True
-        if compares and is_first and scene.snapshot is not None:
-            await self._check_as_written(scene)
+    async def _end(self, scene: Scene, plan: _Plan, *, is_first: bool, by_hand: bool) -> None:
+        if plan.compares and is_first and scene.snapshot is not None:
+            await self._check_as_written(scene, has_to_be_right=plan.has_to_be_right)
             self._check_change(scene, await scene.inside.taken(scene.snapshot))
-        if ending is not None:
-            await ending(scene)
-        if looks:
-            books = await self._sent.await_late(scene)
-            if self.judges:
-                await self.judge(scene)
-            if scene.snapshot is not None:
-                await scene.inside.performed(scene.fake.assert_order_independent(scene.snapshot))
-            self._sent.check(scene, books or scene.books)
+        if plan.ending is not None and not by_hand:
+            await plan.ending(scene)
+        if not plan.kinds:
+            return
+        books = await self._sent.await_late(scene)
+        if self.judges:
+            await self.judge(scene)
+        if scene.snapshot is not None:
+            await scene.inside.performed(scene.fake.assert_order_independent(scene.snapshot))
+        self._sent.check(scene, books or scene.books)
 
     async def _play(self, scene: Scene, *, looks: bool) -> None:
         look = None
@@ -378,7 +380,7 @@ class WebhookRun(Run[ReadyMade]):
             if retries:
                 let_retry(endpoint)
 
-    async def _check_as_written(self, scene: Scene) -> None:
+    async def _check_as_written(self, scene: Scene, *, has_to_be_right: bool) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
         # were no expected().
         if not writes(self._tests, "expected"):
@@ -387,12 +389,12 @@ class WebhookRun(Run[ReadyMade]):
             await self.judge(scene)
             self.judges = True
         except Exception:
-            if self._has_to_be_right:
+            if has_to_be_right:
                 raise
 
     def _check_change(self, scene: Scene, value: Any) -> None:
         is_right = self.judges and self._name != CHANGE  # it may be as it was, such as money held
-        if is_right or value != self._before or (self._changes and self._changes.events):
+        if is_right or value != self._new_apps.before or (self._changes and self._changes.events):
             return
         self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
@@ -407,13 +409,10 @@ class WebhookRun(Run[ReadyMade]):
     # The test to paste
 
     def _as_written(self, comparison: Comparison) -> Written:
-        imports = list[str]()
-        until = comparison.baseline.until
-        steps = f", steps={until}" * bool(until)
-        lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
-        if comparison.basis != "as written" or (self._has_snapshot and comparison.compares):
-            lines += self._assertions(comparison, imports)
-        return self._pasted(lines, imports)
+        until, compares = comparison.baseline.until, bool(self._taken) and comparison.compares
+        play = f"{'await ' * self._is_async}self.play(chat_fake{f', steps={until}' * bool(until)})"
+        is_judged = comparison.difference.basis != "as written"
+        return self._pasted(comparison, play, compares=is_judged or compares)
 
 
 async def play_scenario(

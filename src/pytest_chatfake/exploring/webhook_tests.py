@@ -205,8 +205,7 @@ class WebhookTests(ReadyMade):
             sent, cause = scene.books.sent, "all events came again two days later"
             snapshot = scene.snapshot or list
             await scene.inside.performed(scene.inside.expect_idempotent(snapshot, two_days_later))
-            books = scene.books
-            scene.require_none([*books.repeats(sent)], books, sent, cause)
+            scene.require_none([*scene.books.repeats(sent)], sent, cause)
             if webhook_run.judges:
                 await webhook_run.judge(scene, cause)
             if scene.snapshot is not None:  # it is as before, and so as written

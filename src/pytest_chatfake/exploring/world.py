@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..base.arguments import cited
 from ..base.current_test import current
@@ -47,6 +47,14 @@ from .world_observer import WorldObserver, watch_of
 #: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
 
+#: What a world is run for: a ``"verdict"`` on its deviations; to see that a body does the same with
+#: ``"other ids"``; to learn the snapshots after its ``"steps"``; as a control that ``"only waits"``
+#: as long as with its deviations: time moves to the moments of duplicates without making them, and
+#: what would wait for an API call waits for the next barrier; or ``"by hand"``, to do what a
+#: printed test does: duplicates are made at the next barrier at the latest, and ready-made tests
+#: leave out what they check beyond their snapshot.
+Purpose: TypeAlias = Literal["verdict", "other ids", "steps", "only waits", "by hand"]
+
 
 class World:
     """A run of the body with its own fake.
@@ -55,12 +63,7 @@ class World:
         environment: The start of every world.
         baseline: The snapshots to compare with.
         deviations: The world's deviations.
-        other_ids: Whether its ids differ from those of other worlds.
-        only_waits: Whether it only takes as long as with its deviations: time moves to the moments
-            of duplicates without making them, and what would wait for an API call waits for the
-            next barrier.
-        by_hand: Whether it does what a printed test does: duplicates are made at the next barrier
-            at the latest, and ready-made tests leave out what they check beyond their snapshot.
+        purpose: What it is run for.
 
     Attributes:
         baseline, deviations: As given.
@@ -80,10 +83,7 @@ class World:
         environment: Environment,
         baseline: Baseline,
         deviations: tuple[Deviation, ...],
-        *,
-        other_ids: bool = False,
-        only_waits: bool = False,
-        by_hand: bool = False,
+        purpose: Purpose = "verdict",
     ) -> None:
         self.baseline = baseline
         self.deviations = deviations
@@ -91,10 +91,8 @@ class World:
         self.body_ended: bool = False
         self.memories: MemoryWatch | None = None
         self._environment = environment
-        self._other_ids = other_ids
+        self._purpose = purpose
         self._is_written = False
-        self._only_waits = only_waits
-        self._by_hand = by_hand
         self._faults: list[BaseFault] = []
         self._failed_at = 0
 
@@ -106,7 +104,7 @@ class World:
         environment = self._environment
         environment.begin_world()
         environment.note("before the first attempt")
-        seed = f"{environment.config.seed}{' again' * self._other_ids}"
+        seed = f"{environment.config.seed}{' again' * (self._purpose == 'other ids')}"
         fake = ChatFake(environment.config, seed=seed, api_key=environment.new_key())
         self.inside = Inside(fake)
         try:
@@ -130,9 +128,11 @@ class World:
             self.inside,
             compares=all(kind.compares for kind in traits),
             judges=all(kind.judges for kind in traits),
+            learns_steps=self._purpose == "steps",
         )
-        is_first = self.comparison.learning and not self._other_ids
+        is_first = self.comparison.learning and self._purpose != "other ids"
         self._is_written = is_first and not self.deviations
+        only_waits, by_hand = self._purpose == "only waits", self._purpose == "by hand"
         attend, points = None, environment.scope.crash_points
         if self._is_written:
             self.memories = MemoryWatch()
@@ -145,16 +145,16 @@ class World:
             environment.note,
             attend,
             self.memories,
-            by_hand=self._by_hand,
+            by_hand=by_hand,
         )
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self.seen, environment.config.seed or "")
-        if self._only_waits:
+        if only_waits:
             self.inside.leave_out_late_duplicates()
         self._faults = [
-            deviation.set_up(fake, only_waits=self._only_waits) for deviation in self.deviations
+            deviation.set_up(fake, only_waits=only_waits) for deviation in self.deviations
         ]
-        if not self._by_hand:
+        if not by_hand:
             for fault in self._faults:
                 outlast_barriers(fault)
         for place in self._places:

@@ -43,7 +43,7 @@ class LogWriter:
         self._inside = seen.inside
         self._environment = environment
         endpoints = self._inside.endpoints
-        self._places: dict[Endpoint, int] = {each: n for n, each in enumerate(endpoints)}
+        self._numbers: dict[Endpoint, int] = {each: n for n, each in enumerate(endpoints)}
         self._names: dict[Event, str] = {}
         counts: Counter[str] = Counter()
         for event in self._inside.events:
@@ -101,17 +101,17 @@ class LogWriter:
         )
 
     def _waiting(self, choice: int, event: Event, endpoint: Endpoint) -> LoggedAttempt:
-        is_call, place = event.type in CALLS, self._places[endpoint]
+        is_call, at = event.type in CALLS, self._numbers[endpoint]
         return LoggedAttempt(
             choice,
-            self._environment.item(event, place),
+            self._environment.item(event, at),
             number_of(event),
             event.status or "",
             self._names.get(event, name_of(event)),  # for an event from before a reset
-            redacted_place(endpoint.name) if len(self._places) > 1 and not is_call else "",
+            redacted_place(endpoint.name) if len(self._numbers) > 1 and not is_call else "",
             target_of(endpoint).overlaps,
             is_call=is_call,
-            place=place,
+            at=at,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:

@@ -56,7 +56,7 @@ class WorldObserver:
         note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
         memories: Watches the memories that the app uses; None: nothing does.
-        by_hand: As in :class:`.World`.
+        by_hand: Whether the world does what a printed test does.
 
     Attributes:
         inside, comparison, attend, by_hand: As given.

@@ -310,30 +310,12 @@ class Mutation:
             yield
             return
         noted: set[str] = set()
-        event, request = attempt.event, post.request
         self._attempts += 1
-        key = self._attempts, event.status
-        lost = f"no-{event.status}"
-        with suppress(StopIteration):  # a thread may still attempt a closed fake's events
-            inside = next(each for each in map(Inside, {*opened}) if each.has(event))
-            message = inside.account.find(event.message_id or "")
-            facts = _Facts(inside.settings, inside.account, message, event.status)
-            if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
-                lost = "no-inbound"
-            rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
-            request.body = self._choose(rows, request.body, noted, facts)
-        signer = request.endpoint.signer
+        key = self._attempts, attempt.event.status
+        lost = self._falsify_event(attempt.event, post.request, noted)
+        signer = post.request.endpoint.signer
         if signer is not None and all(change.signer is None for change in changes_of(attempt)):
-
-            def forged(request: WebhookRequest) -> dict[str, str]:
-                truth: dict[str, str] = sign(signer, request)
-                stale = truth
-                # Call other signers only once, because they may count calls.
-                if isinstance(signer, OwnSigner):
-                    stale = signer(replace(request, timestamp=request.timestamp - 86_400))
-                return self._choose(_HEADERS, truth, noted, stale)
-
-            post.signer = forged
+            post.signer = partial(self._forged, signer, noted)
         if lost in self._asked and post.attendant is None:  # webhooks.crash() needs the event
             noted.add(lost)
             post.result = None if self.name is None else self.responses.get(key, ACCEPTED)
@@ -348,6 +330,28 @@ class Mutation:
             self._asked -= self.exercised  # once is enough
             if error is None:  # if there are several fakes, the first one's
                 self.responses.setdefault(key, post.result)
+
+    def _falsify_event(self, event: Event, request: WebhookRequest, noted: set[str]) -> str:
+        # Returns the mutant with which the event never arrives.
+        lost = f"no-{event.status}"
+        inside = next((each for each in map(Inside, {*opened}) if each.has(event)), None)
+        if inside is None:  # a thread may still attempt a closed fake's events
+            return lost
+        message = inside.account.find(event.message_id or "")
+        facts = _Facts(inside.settings, inside.account, message, event.status)
+        if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
+            lost = "no-inbound"
+        rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
+        request.body = self._choose(rows, request.body, noted, facts)
+        return lost
+
+    def _forged(self, signer: Any, noted: set[str], request: WebhookRequest) -> dict[str, str]:
+        truth: dict[str, str] = sign(signer, request)
+        stale = truth
+        # Call other signers only once, because they may count calls.
+        if isinstance(signer, OwnSigner):
+            stale = signer(replace(request, timestamp=request.timestamp - 86_400))
+        return self._choose(_HEADERS, truth, noted, stale)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return a false response to a balance request or a send call."""

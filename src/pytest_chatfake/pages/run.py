@@ -20,8 +20,6 @@ from .data import RunData, written
 from .result import Result
 from .summary import Summary, file_at
 
-OK: Final = pytest.ExitCode.OK
-
 #: Suffixes of data files. Not ``.py``, which is a test after an option without its value.
 _SUFFIXES: Final = (".jsonl", ".json", ".data", ".txt", "")
 
@@ -90,7 +88,7 @@ class Run:
         )
         is_written = self._data_at is None or summary.write(self._data_at, written(run))
         is_fine = summary.conclude([run], reruns.least if reruns else 0)
-        if not (is_fine and is_written) and status == OK:
+        if not (is_fine and is_written) and status == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

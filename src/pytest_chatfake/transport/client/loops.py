@@ -9,16 +9,25 @@ import contextvars
 import sys
 import types
 from contextlib import asynccontextmanager, suppress
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        Callable,
+        Collection,
+        Coroutine,
+        Generator,
+        Sequence,
+    )
 
     import trio
 
 LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
+AnyFunction: TypeAlias = "Callable[[], object]"
 AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 Ended: TypeAlias = Literal["done", "cancelled", "blocked"]
 
@@ -148,9 +157,55 @@ async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
         task = asyncio.create_task(function())
         yield
         task.cancel()
-        await asyncio.wait({task}, timeout=GRACE_SECONDS)
-        if task.done() and not task.cancelled():
+        left = await left_after(GRACE_SECONDS, {task})
+        if not (left or task.cancelled()):
             task.result()
+
+
+def ring_after(seconds: float, ring: AnyFunction) -> Callable[[], None]:
+    """Call a function after some real seconds, in a thread; return what prevents that.
+
+    freezegun stops a loop's own timers.
+    """
+    prevented = Event()
+
+    def wait() -> None:
+        if not prevented.wait(seconds):
+            ring()
+
+    def prevent() -> None:
+        prevented.set()
+        thread.join()
+
+    thread = Thread(target=wait, name="chatfake-grace", daemon=True)
+    thread.start()
+    return prevent
+
+
+def wake(call_soon: Callable[[AnyFunction], object], waiting: Callable[[], object]) -> None:
+    """Call a function on another thread's loop; if that is closed, nothing waits on it any more."""
+    with suppress(RuntimeError):
+        call_soon(waiting)
+
+
+async def left_after(
+    seconds: float, tasks: Collection[asyncio.Task[Any]]
+) -> set[asyncio.Task[Any]]:
+    """Wait for asyncio's tasks, for some real seconds; return those that have not ended."""
+    import asyncio  # noqa: PLC0415 - running, so imported
+
+    loop = asyncio.get_running_loop()
+    over = loop.create_future()
+    end = partial(over.set_result, None)
+    stop = ring_after(seconds, partial(wake, loop.call_soon_threadsafe, end))
+    left = {*tasks}
+    try:
+        while left and not over.done():
+            await asyncio.wait({*left, over}, return_when=asyncio.FIRST_COMPLETED)
+            left = {task for task in left if not task.done()}
+    finally:
+        stop()
+    return left
 
 
 class LoopBridge(NamedTuple):
@@ -175,7 +230,7 @@ def bridge_to_running_loop() -> LoopBridge | None:
     return _bridge_to_trio() if framework == "trio" else None
 
 
-def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
+def _responds(call_soon: Callable[[AnyFunction], object]) -> bool:
     taken_up = Event()
     call_soon(taken_up.set)
     return taken_up.wait(TAKE_UP_SECONDS)

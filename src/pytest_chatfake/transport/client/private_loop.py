@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
 from ...base.forks import call_in_children, new_rlock
-from .loops import GRACE_SECONDS, plain_context, running_framework
+from .loops import GRACE_SECONDS, left_after, plain_context, running_framework
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -138,13 +138,11 @@ class PrivateLoop:
         self, tasks: set[asyncio.Task[Any]], loop: asyncio.AbstractEventLoop
     ) -> set[asyncio.Task[Any]]:
         # Returns the tasks that don't end.
-        import asyncio  # noqa: PLC0415 - imported if a task runs
-
         left = {task for task in tasks if not task.done()}
         for task in left:
             task.cancel()
         if left:
-            _, left = loop.run_until_complete(asyncio.wait(left, timeout=GRACE_SECONDS))
+            left = loop.run_until_complete(left_after(GRACE_SECONDS, left))
         return left
 
     def _wind_up(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -10,13 +10,19 @@ cancellations, which tells the two apart; trio does all this by itself.
 from __future__ import annotations
 
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .loops import GRACE_SECONDS, checkpoint, plain_context, running_framework
+from .loops import (
+    GRACE_SECONDS,
+    checkpoint,
+    plain_context,
+    ring_after,
+    running_framework,
+    wake,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -115,17 +121,18 @@ async def _wait_in_asyncio(future: Future[Any], grace: float) -> None:
     task = cast("asyncio.Task[Any]", asyncio.current_task())
     handled = task.cancelling()
     ended = asyncio.Event()
-    future.add_done_callback(lambda _: _wake(loop.call_soon_threadsafe, ended.set))
+    end = partial(wake, loop.call_soon_threadsafe, ended.set)
+    future.add_done_callback(lambda _: end())
     cancelled: asyncio.CancelledError | None = None
-    giving_up: asyncio.TimerHandle | None = None
+    keep_waiting: Callable[[], None] | None = None
     while not ended.is_set():
         try:
             await ended.wait()
         except asyncio.CancelledError as error:
             cancelled = error
-            giving_up = giving_up or loop.call_later(grace, ended.set)
-    if giving_up is not None:
-        giving_up.cancel()
+            keep_waiting = keep_waiting or ring_after(grace, end)
+    if keep_waiting is not None:
+        keep_waiting()
     if cancelled is not None:
         if not future.done():
             raise cancelled
@@ -137,7 +144,7 @@ async def _wait_in_trio(future: Future[Any], grace: float) -> None:
 
     token = trio.lowlevel.current_trio_token()
     ended = trio.Event()
-    future.add_done_callback(lambda _: _wake(token.run_sync_soon, ended.set))
+    future.add_done_callback(lambda _: wake(token.run_sync_soon, ended.set))
     try:
         await ended.wait()
     except trio.Cancelled:
@@ -145,11 +152,6 @@ async def _wait_in_trio(future: Future[Any], grace: float) -> None:
             await ended.wait()
         if not future.done():
             raise
-
-
-def _wake(call_soon: Callable[[Callable[[], object]], object], wake: Callable[[], object]) -> None:
-    with suppress(RuntimeError):  # the loop is closed, so nothing waits on it any more
-        call_soon(wake)
 
 
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:

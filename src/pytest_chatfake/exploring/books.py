@@ -1,4 +1,4 @@
-"""Judges what an app has sent, by the fake's books: its messages, and the calls that sent them."""
+"""The fake's books: the messages that an app has sent, and the calls that sent them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ..base.arguments import cited
 from ..base.views import counted
@@ -19,12 +19,10 @@ from ..fake.snapshots import COLLECTIONS, DICT
 from ..http_api.account_api import ApiRequest
 from ..report.entries import is_repeated
 from ..webhooks.attempts import Attempt
+from .baseline import Content
 from .deviations import Call
 from .printed_test import NoTestError
 from .world_observer import observer_of
-
-#: The recipient, the type and the content of a message, with names for ids.
-Content: TypeAlias = tuple[str, str, str]
 
 
 class Books(NamedTuple):
@@ -62,11 +60,6 @@ class Books(NamedTuple):
     def cost(self) -> Decimal:
         """The total price of the messages."""
         return total(message.total_price for message in self.messages)
-
-    @property
-    def quotes_ids(self) -> bool:
-        """Whether a message says an id, which differs in each world."""
-        return any(self.content[message][-1] != _said(message) for message in self.messages)
 
     @property
     def posts(self) -> list[ApiRequest]:
@@ -181,24 +174,19 @@ class Books(NamedTuple):
         return why
 
 
-def messages_as_code(messages: Counter[Content], *, quotes_ids: bool) -> list[str]:
+def messages_as_code(messages: Mapping[Content, int]) -> list[str]:
     """Return lines of a test that compare what was sent with messages."""
-    if quotes_ids:
+    if any(content.quotes_ids for content in messages):
         raise NoTestError("the messages contain ids, which differ in each run")
-    contents = sorted((to, body) for to, _, body in messages.elements())
+    contents = sorted((content.to, content.text) for content in Counter(messages).elements())
     return [
         "sent = [each for each in chat_fake.messages if each.status != 'failed']",
         f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
     ]
 
 
-def _said(message: MessageState) -> str:
-    return message.body or message.content or ""
-
-
 def _shown(content: Content) -> str:
-    to, _, body = content
-    return f"{cited(body)} to {to}"
+    return f"{cited(content.text)} to {content.to}"
 
 
 def with_names(value: Any, name_of: Callable[[str], str]) -> Any:
@@ -226,7 +214,9 @@ def _named_contents(inside: Inside) -> tuple[dict[MessageState, Content], Callab
         return is_id.sub(lambda found: names.get(found[0], "<id>"), text)
 
     for message in inside.account.messages:  # each can only quote earlier ones
-        contents[message] = (message.recipient, message.type, name_ids(_said(message)))
+        said = message.body or message.content or ""
+        text = name_ids(said)
+        contents[message] = Content(message.recipient, message.type, text, text != said)
         # The platform's id has a prefix, which is the same in each run.
         for id_ in is_id.findall(f"{message.id} {message.chat_message_id}"):
             names[id_] = f"<id of {_shown(contents[message])}>"
