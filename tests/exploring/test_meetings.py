@@ -351,6 +351,26 @@ def test_an_event_that_is_refused_for_another_one_is_retried_before_anything_els
     assert sorted(rows) == ["delivered", "sent"]
 
 
+def test_an_exploration_blames_the_order_and_goes_on_with_other_kinds():
+    def world(fake):
+        status = []
+
+        async def app(request):
+            await asyncio.sleep(0)
+            status[:] = [request.event.status]
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text().deliver()
+        fake.settle()
+        assert status == ["delivered"]
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["two_events_at_once", "duplicate"])
+    notes = "\n".join(caught.value.__notes__)
+    assert "fails in world 4: delivered m1 arrived before sent m1" in notes
+    assert notes.count("also: ") == notes.count("also: duplicate (world 5)") == 1
+
+
 def test_an_event_whose_partner_is_lost_is_not_held():
     with frozen_fake() as fake:
         fake.webhooks.connect(**wsgi(check_then_insert))

@@ -284,7 +284,7 @@ class Exploration:
     async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
-        if any(each.start in trials.disordered for each in deviations):
+        if any(each.kind in RACES and each.start in trials.disordered for each in deviations):
             return None
         world = await trials.run(deviations, trials.baseline)
         if why := world.early.why_too_early:  # each further world would wait for a timeout as well
@@ -338,7 +338,10 @@ class Exploration:
                 self._search.add(log)
                 continue
             found = world.deviations[0]  # perhaps another one, which is the cause
+            is_known = found.what in failing
             failing |= {deviations[0].what, found.what}
+            if is_known:
+                continue
             # Failed worlds, the first finding included, aren't in `worlds`.
             number = self._search.worlds + len(lines) + 2
             lines.append(f"also: {found.kind} (world {number}): {describe(found, log)}")
