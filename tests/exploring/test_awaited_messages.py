@@ -230,3 +230,33 @@ def test_a_call_that_is_in_an_attempt_only_sometimes_is_a_threads(run):
     )
     assert card(result) == {"a_failing_api": "skipped"}
     result.stdout.fnmatch_lines(["*a_failing_api: your app makes no API call while it handles*"])
+
+
+@pytest.mark.parametrize(
+    ("waits", "verdict"), [("self.ended.wait(5)", "skipped"), ("thread.join()", "ok")]
+)
+def test_a_thread_s_call_is_the_handler_s_if_the_handler_joins_it(run, waits, verdict):
+    result = run(
+        f"""
+    import threading
+    from contextlib import suppress
+
+    class TestThreads(Replies):
+        def connect(self, chat_fake):
+            self.ended = threading.Event()
+            return super().connect(chat_fake)
+
+        def take(self, id):
+            self.ended.clear()
+            thread = threading.Thread(target=self.apart, args=(id,))
+            thread.start()
+            {waits}  # or, as if the machine were busy with other things, the thread was faster
+
+        def apart(self, id):
+            with suppress(Exception):
+                self.send(id, "Thank you")
+            self.ended.set()
+    """,
+        *("-k", "a_failing_api"),
+    )
+    assert card(result) == {"a_failing_api": verdict}

@@ -41,7 +41,7 @@ from .description import describe
 from .deviations import CRASHING, EARLY, OVER_A_SOCKET, Deviation
 from .environment import Environment
 from .failure_report import FailureReport, ReadyMadeTest
-from .late_threads import about_late, note_jobs
+from .late_threads import about_late, note_work
 from .outlines import gist, outline, refuse_difference
 from .printed_errors import note_printed_errors
 from .search import RACES, Search, WorldLog
@@ -196,7 +196,7 @@ class Exploration:
         try:
             self._environment.freeze()
             with current().following(self._code), ExitStack() as stack:
-                note_jobs(stack)
+                note_work(stack)
                 note_printed_errors(stack)
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)

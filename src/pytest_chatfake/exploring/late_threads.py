@@ -41,11 +41,50 @@ _PATIENCE: Final = 2
 _jobs: Final[WeakKeyDictionary[Future[Any], str]] = WeakKeyDictionary()
 _late: Final[WeakSet[Work]] = WeakSet()
 
+#: The threads that were begun, in order, each with the thread that did so; and those that somebody
+#: has waited for.
+_begun: Final[list[tuple[threading.Thread, threading.Thread]]] = []
+_joined: Final[WeakSet[threading.Thread]] = WeakSet()
 
-def note_jobs(stack: ExitStack) -> None:
-    """Until a stack is closed, note the jobs that pools get."""
-    for function in find_functions(["concurrent.futures.thread:ThreadPoolExecutor.submit"]):
-        set_detour(function, _submit, stack)
+
+def note_work(stack: ExitStack) -> None:
+    """Until a stack is closed, note the jobs that pools get, and the threads that are begun."""
+    stack.callback(_begun.clear)
+    for name, detour in (
+        ("concurrent.futures.thread:ThreadPoolExecutor.submit", _submit),
+        ("threading:Thread.start", _start),
+        ("threading:Thread.join", _join),
+    ):
+        for function in find_functions([name]):
+            set_detour(function, detour, stack)
+
+
+def begun_so_far() -> int:
+    """Return how many threads were begun; for :func:`goes_its_own_way`."""
+    return len(_begun)
+
+
+def goes_its_own_way(since: int) -> bool:
+    """Return whether this thread, or one of ours, has begun a thread that nobody has waited for.
+
+    The app that it belongs to may have responded before the thread did its work, or after it.
+    """
+    here = threading.current_thread()
+    return any(
+        thread not in _joined and (by is here or "chatfake" in by.name) and not _is_another(thread)
+        for thread, by in _begun[since:]
+    )
+
+
+def _start(original: Any, thread: threading.Thread) -> None:
+    original(thread)
+    _begun.append((thread, threading.current_thread()))
+
+
+def _join(original: Any, thread: threading.Thread, timeout: float | None = None) -> None:
+    original(thread, timeout)
+    if not thread.is_alive():
+        _joined.add(thread)
 
 
 def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -56,13 +95,13 @@ def _submit(original: Any, pool: Any, function: Any, /, *args: Any, **kwargs: An
 
 def running() -> list[Work]:
     """Return the threads and jobs that have not ended, and that Python can wait for."""
-    threads = [
-        each
-        for each in threading.enumerate()
-        if not (_OTHERS.search(each.name) or isinstance(each, _NOT_STARTED))
-    ]
+    threads = [each for each in threading.enumerate() if not _is_another(each)]
     jobs = [job for known in _jobs.keyrefs() if (job := known()) is not None]  # in one step
     return [*threads, *(job for job in jobs if not job.done())]
+
+
+def _is_another(thread: threading.Thread) -> bool:
+    return bool(_OTHERS.search(thread.name)) or isinstance(thread, _NOT_STARTED)
 
 
 def note_late(before: Collection[Work]) -> list[Work]:

@@ -17,7 +17,14 @@ from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Comparison
-from .late_threads import Work, note_late, running, running_late
+from .late_threads import (
+    Work,
+    begun_so_far,
+    goes_its_own_way,
+    note_late,
+    running,
+    running_late,
+)
 from .memories import MemoryWatch
 from .point_watch import PointWatch
 
@@ -65,7 +72,8 @@ class WorldObserver:
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
         callers: The attempt during which each API call was made. Its response came or was lost
-            before the attempt ended: that of a thread which goes on may come later.
+            before the attempt ended. If the app has begun a thread and doesn't wait for it, whose
+            call that is would be up to chance, so no call counts.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
         late_threads: The threads and jobs that the app started in an attempt, and that outlived
             it.
@@ -96,7 +104,7 @@ class WorldObserver:
         self.times: dict[Attempt, tuple[int, int | None]] = {}
         self.late_threads: list[Work] = []
         self.earlier_threads: list[Work] = running_late()
-        self._threads_before: dict[Attempt, list[Work]] = {}
+        self._threads_before: dict[Attempt, tuple[list[Work], int]] = {}
 
     @property
     def endings(self) -> list[Ended]:
@@ -149,7 +157,7 @@ class WorldObserver:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
         self.times[attempt] = monotonic_ns(), None
-        self._threads_before[attempt] = running()
+        self._threads_before[attempt] = running(), begun_so_far()
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:
@@ -159,9 +167,13 @@ class WorldObserver:
         self._note("between and after attempts")
         if self._memories is not None:
             self._memories.ended(attempt)
+        calls = self._calls_since(attempt)
         if (before := self._threads_before.pop(attempt, None)) is not None:
-            self.late_threads += note_late(before)
-        for call in self._calls_since(attempt):
+            running_before, begun_before = before
+            self.late_threads += note_late(running_before)
+            if goes_its_own_way(begun_before):
+                calls = iter(())
+        for call in calls:
             if call.status is not None or call.marks:
                 self.callers.setdefault(call, attempt)
         now = monotonic_ns()
