@@ -39,7 +39,7 @@ _NOWHERE: Final = (
 
 #: Before how many database calls of the same name, the last ones, an event is held. An app reads
 #: before it writes.
-_CALLS: Final = 6
+_CALLS: Final = 4
 
 
 #: The kinds of an exploration whose worlds may have several races.
@@ -415,12 +415,12 @@ def _holds(attempt: LoggedAttempt) -> list[Way]:
     points = [_at(*point) for point in attempt.points]
     if all(is_client_call(name) for _, name, _ in attempt.points):
         calls = [
-            _at("before", name, nth)
+            [_at("before", name, nth + 1) for nth in range(times)]
             for name, times in attempt.calls.items()
             if len(attempt.calls) == 1 or not name.endswith(".commit")
-            for nth in range(max(times - _CALLS, 0) + 1, times + 1)
         ]
-        points += calls[1:] or calls
+        calls[:1] = [each[1:] or each for each in calls[:1]]
+        points += chain.from_iterable(each[-_CALLS:] for each in calls)
     return points
 
 
