@@ -103,7 +103,7 @@ LIKELY = {
     "fake.clock": "test_clock test_agenda test_edges",
     "fake.edges": "test_edges",
     "fake.event_filters": "test_other_events test_faults test_refusals",
-    "fake.forgery_check": "test_forgeries test_forged_schemes",
+    "fake.forgery_check": "test_forgeries test_forged_schemes test_resets",
     "fake.paused": "test_paused golden/test_golden",
     "fake.receiver": "test_receiver test_refusals",
     "fake.recipients": "test_people",
@@ -172,7 +172,7 @@ LIKELY = {
     "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
     "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
     "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
-    "webhooks.changed_bodies": "test_forged_schemes",
+    "webhooks.changed_bodies": "test_changed_bodies test_forged_schemes",
     "webhooks.header_parts": "test_header_parts test_forged_schemes test_forgeries",
     "webhooks.probes": "test_forged_schemes test_forgeries",
     "webhooks.schemes": "test_forged_schemes test_forgeries",

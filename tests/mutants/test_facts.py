@@ -180,6 +180,21 @@ def test_no_mutant_gets_a_forgery_through(name):
     assert ({name}, True) == (mutation.exercised, name in plain.exercised)
 
 
+def test_a_signature_inside_the_body_is_false_there():
+    def play():
+        def signer(request):
+            return {}, {**request.json(), "signature": "0" * 64}
+
+        with fake_with_receiver(signer=signer) as (fake, receiver):
+            fake.send_text()
+            return receiver.requests[0].json()["signature"]
+
+    with mutated(None) as plain:
+        genuine = play()
+    with mutated("signature-wrong", plain):
+        assert (genuine, play()) == ("0" * 64, "9" * 64)
+
+
 def test_where_each_message_is_charged_a_session_has_no_price():
     with frozen_fake(charge_per="message") as fake, mutated(None) as plain:
         fake.webhooks.connect(handler=lambda _: 200)

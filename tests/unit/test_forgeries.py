@@ -14,7 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner
 
-from .fakes import frozen_fake, section, send_to, visible_state, warnings_at_the_end
+from .fakes import START, frozen_fake, section, send_to, visible_state, warnings_at_the_end
 
 SIGNER = HmacSigner("secret", timestamp_header="X-Timestamp")
 ALL = [
@@ -124,6 +124,64 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
         assert (after, len(set(app.ids))) == (before, 4)
 
     play(scenario)
+
+
+#: The headers of each forgery, where "right" is right for the posted body and X-Time.
+POSTED = {
+    "genuine": "now v1=right",
+    "unsigned": "- -",
+    "without X-Time": "- v1=right",
+    "without X-Signature": "now -",
+    "with empty headers": "_ _",
+    "with malformed headers": "abc v1=1",
+    "with a bare signature": "now wrong",
+    "with another scheme's prefix": "now sha1=wrong",
+    "with a wrong signature": "now v1=wrong",
+    "changed after it was signed": "now v1=wrong",
+    "with its signature cut off": "now v1=cut",
+    "with another event's signature": "now v1=wrong",
+    "signed a day ago": "old v1=right",
+    "signed a day ago under a new X-Time": "now v1=wrong",
+    "signed a day ahead": "new v1=right",
+}
+
+
+def test_each_forgery_has_one_flaw(fake):
+    times = {str(START): "now", str(START - 86_400): "old", str(START + 86_400): "new"}
+    posted = []
+
+    def right(at, body):
+        return hmac.new(b"key", f"{at}.".encode() + body, "md5").hexdigest()
+
+    def sign(request):
+        signature = right(request.timestamp, request.body)
+        return {"X-Time": str(request.timestamp), "X-Signature": f"v1={signature}"}
+
+    def app(request):
+        at, given = (request.headers.get(f"X-{name}", "-") for name in ("Time", "Signature"))
+        signature = right(at if at in times else START, request.body)
+        given = given.replace(signature, "right").replace(signature[:-4], "cut")
+        given = re.sub(r"[0-9a-f]{32}", "wrong", given)
+        posted.append(f"{times.get(at, at) or '_'} {given or '_'}")
+        return 204 if posted[-1] == "now v1=right" else 401
+
+    send_to(fake, app, signer=sign)
+    assert verdict(fake) == []
+    attempts = zip(fake.webhooks.attempts, posted, strict=True)
+    found = {mark.text: headers for one, headers in attempts for mark in one.marks}
+
+    assert {f"forgery check, {what}": POSTED[what] for what in POSTED} == found
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(399, ALL[:5] + ALL[8:]), (400, []), (499, []), (500, ALL[:5] + ALL[8:])],
+)
+def test_only_a_4xx_is_a_refusal_but_an_error_may_be_one_too(fake, status, expected):
+    app = App()
+    send_to(fake, lambda request: 204 if app(request) == 204 else status, signer=SIGNER)
+
+    assert got_through(verdict(fake)) == expected
 
 
 @pytest.mark.parametrize(
@@ -296,6 +354,37 @@ def test_each_app_is_forged_what_it_gets_and_what_was_left_out_is_said(fake):
     assert len(unsigned.ids) == 1
 
 
+def test_another_event_of_the_same_type_gives_its_signature(fake):
+    def app(request):  # trusts that the header's type is the body's
+        is_ours = request.headers.get("X-Type") == request.json()["type"]
+        return 204 if is_ours and "X-Signature" in request.headers else 401
+
+    fake.webhooks.connect(
+        handler=app,
+        signer=lambda request: {"X-Type": request.event.type, **SIGNER(request)},
+        events="*",
+    )
+    fake.send_text().deliver()
+    fake.recipient("+1").writes("one")
+    names = ", ".join(verdict(fake))
+
+    assert "with another event's signature (chat.message.updated), at app(): status 204" in names
+
+
+def test_an_app_is_forged_the_last_event_that_it_accepted(fake):
+    app = App()
+    fake.webhooks.connect(
+        handler=lambda request: app(request) if request.event.status == "sent" else 410,
+        signer=SIGNER,
+    )
+    fake.webhooks.connect(handler=careless)
+    fake.send_text().deliver()
+
+    assert verdict(fake) == []
+    sent = fake.webhooks.attempts[0].event
+    assert fake.webhooks._forgery_check.refused == {(what, sent) for what in ALL}
+
+
 def test_an_app_that_got_no_event_to_forge_is_named(fake):
     fake.webhooks.connect(handler=App(), signer=SIGNER)
     fake.webhooks.connect(handler=careless, signer=SIGNER, events=[INBOUND])
@@ -305,25 +394,30 @@ def test_an_app_that_got_no_event_to_forge_is_named(fake):
 
 
 def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through(fake):
-    of_inbound = iter([204])
+    of_inbound, app = iter([204]), App("ignores a missing header")
     send_to(
         fake,
-        lambda request: 204 if request.event.status else next(of_inbound, 401),
+        lambda request: app(request) if request.event.status else next(of_inbound, 401),
         signer=SIGNER,
         events="*",
     )
     fake.recipient("+1").writes("one")
-    head, *_, last = verdict(fake)
+    head, *lines = verdict(fake, known={"signed a day ahead": "not tried for each event"})
 
-    assert head.startswith("forgeries of chat.message.updated got through: unsigned, ")
-    assert last.startswith(f"assert_rejects_forgeries() can't tell: {INBOUND} under")
+    assert head == f"forgeries of chat.message.updated got through: {', '.join(ALL[:7])}"
+    assert lines[7].startswith(f"assert_rejects_forgeries() can't tell: {INBOUND} under")
+    assert len(lines) == 8
 
 
 @pytest.mark.parametrize(
     ("signer", "app", "says"),
     [
         (None, lambda _: 204, r"signer=HmacSigner(secret)"),
-        (SIGNER, lambda _: 401, "can't tell: sent m1"),
+        (
+            SIGNER,
+            lambda _: 401,
+            "sent m1 under a new id, then of another message, then with another status was refused",
+        ),
         (SIGNER, App(), ""),
     ],
 )
@@ -406,6 +500,14 @@ def test_a_repeat_that_is_accepted_is_not_said_to_be_refused(fake):
 
     assert "expected 400 to 499" in told
     assert "and was refused" not in told
+
+
+def test_a_refused_forgery_that_has_an_effect_is_tried_three_times(fake):
+    app = App("stores first")
+    send_to(fake, app, signer=SIGNER)
+    verdict(fake, lambda: app.ids)
+
+    assert str(fake.timeline).count("[forgery check, unsigned: ") == 3
 
 
 def test_of_bodies_without_an_id_another_event_gives_its_signature(fake):
@@ -529,6 +631,7 @@ def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, firs
         ids = [parse_qs(body.decode())["Sid"][0] for body in app.seen]
 
         assert got == []
+        assert "forgery check, with another event's signature" in str(fake.timeline)
         assert (len({*ids}), len(fake.messages)) == (3, sends)
 
 
@@ -544,24 +647,32 @@ def test_an_app_that_takes_no_other_message_gets_another_status_or_a_copy(
         fake.webhooks.connect(handler=app, signer=BODY_ONLY)
         app.known, app.statuses = fake.send_text().id, statuses
         got = verdict(fake)
+        (*_, note) = fake.webhooks._forgery_check.notes
         marks = [mark.text for attempt in fake.webhooks.attempts for mark in attempt.marks]
 
         assert got == []
+        assert note == "forged as duplicates, as Once() refuses other messages"
         assert marks.count("forgery check, genuine") == expected
 
 
-def test_an_app_that_takes_no_genuine_copy_is_told_so():
+@pytest.mark.parametrize(
+    ("outbound", "copies"),
+    [
+        (form, "of another message, then with another status, then unchanged"),
+        (lambda _: "to=all", "unchanged"),
+    ],
+)
+def test_an_app_that_takes_no_genuine_copy_is_told_so(outbound, copies):
     app = Once()
-    with frozen_fake(outbound=form) as fake:
+    with frozen_fake(outbound=outbound) as fake:
         fake.webhooks.connect(handler=app, signer=BODY_ONLY)
         app.known, app.statuses = fake.send_text().id, ["sent"]
         with pytest.raises(ChatFakeError) as failure:
             fake.webhooks.assert_rejects_forgeries()
 
     assert str(failure.value) == (
-        "assert_rejects_forgeries() can't tell: sent m1 of another message, then with another "
-        "status, then unchanged was refused at Once(): status 409, although it was a genuine copy. "
-        "So refusing forgeries proves nothing"
+        f"assert_rejects_forgeries() can't tell: sent m1 {copies} was refused at Once(): status "
+        f"409, although it was a genuine copy. So refusing forgeries proves nothing"
     )
 
 

@@ -1,68 +1,34 @@
-"""Signers that sign inside the body, as Mailgun, SNS and Paddle classic do."""
+"""Signers that sign inside the body, as SNS and Paddle classic do."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
-import time
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
 from pytest_chatfake import UndeliveredWebhooks, WebhookRequest
 
-from .fakes import fake_with_receiver, frozen_fake, received_bodies
-
-KEY = b"key"
+from .fakes import START, fake_with_receiver, frozen_fake, received_bodies, send_to
+from .test_forgeries import got_through, verdict
 
 
 def mac(text):
-    return hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
-
-
-# -- a token and a timestamp are signed, but not the event (Mailgun) -------------------------------
-
-
-def mailgun(event):
-    message = event["chatMessage"]
-    return {"event-data": {"id": message["id"], "event": message["status"]}}
-
-
-def signed_as_by_mailgun(request):
-    token, timestamp = mac(f"token of {request.timestamp}")[:20], str(request.timestamp)
-    signature = {"token": token, "timestamp": timestamp, "signature": mac(timestamp + token)}
-    return {}, {"signature": signature, **request.json()}
-
-
-def verify_mailgun(request):
-    signature = request.json().get("signature", {})
-    fields = [signature.get(name, "") for name in ("timestamp", "token", "signature")]
-    timestamp, token, given = fields
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
-        return 401
-    return 200 if token and hmac.compare_digest(given, mac(timestamp + token)) else 401
-
-
-# -- the event's fields are signed (SNS, Paddle classic) -------------------------------------------
-
-
-def sns(event):
-    return {"Type": "Notification", "Message": json.dumps(event["chatMessage"]["status"])}
+    return hmac.new(b"key", text.encode(), hashlib.sha256).hexdigest()
 
 
 def of_fields(fields):
     return mac("".join(f"{name}={fields[name]};" for name in sorted(fields)))
 
 
+def sns(event):
+    return {"Type": "Notification", "Message": json.dumps(event["chatMessage"]["status"])}
+
+
 def signed_as_by_sns(request):
     return {}, json.dumps({**request.json(), "Signature": of_fields(request.json())})
-
-
-def verify_sns(request):
-    fields = request.json()
-    given = fields.pop("Signature", "")
-    return 200 if hmac.compare_digest(given, of_fields(fields)) else 403
 
 
 def form(event):
@@ -70,28 +36,30 @@ def form(event):
 
 
 def fields_of_form(request):
-    return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+    return dict(parse_qsl(request.body.decode()))
 
 
 def signed_form(request):
     fields = fields_of_form(request)
-    return {"X-Version": "1"}, urlencode({**fields, "p_signature": of_fields(fields)})
+    return {"X-Version": "1"}, urlencode({**fields, "Signature": of_fields(fields)})
 
 
-def verify_form(request):
-    fields = fields_of_form(request)
-    given = fields.pop("p_signature", "")
-    return 200 if hmac.compare_digest(given, of_fields(fields)) else 403
+def verifying(fields_of):
+    def verify(request):
+        fields = fields_of(request)
+        given = fields.pop("Signature", "")
+        return 200 if hmac.compare_digest(given, of_fields(fields)) else 403
+
+    return verify
 
 
-SCHEMES = {
-    "mailgun": (mailgun, signed_as_by_mailgun, verify_mailgun),
-    "sns": (sns, signed_as_by_sns, verify_sns),
-    "form": (form, signed_form, verify_form),
-}
-
-
-@pytest.fixture(params=SCHEMES.values(), ids=SCHEMES)
+@pytest.fixture(
+    params=[
+        (sns, signed_as_by_sns, verifying(WebhookRequest.json)),
+        (form, signed_form, verifying(fields_of_form)),
+    ],
+    ids=["JSON", "form"],
+)
 def scheme(request):
     return request.param
 
@@ -99,13 +67,8 @@ def scheme(request):
 def forged(outbound, signer, app):
     """What got through, as the check says it."""
     with frozen_fake(outbound=outbound) as fake:
-        fake.webhooks.connect(handler=app, signer=signer)
-        fake.send_text()
-        try:
-            fake.webhooks.assert_rejects_forgeries()
-        except AssertionError as error:
-            return str(error)
-        return ""
+        send_to(fake, app, signer=signer)
+        return got_through(verdict(fake))
 
 
 def test_the_body_of_the_signer_is_posted_byte_for_byte():
@@ -135,22 +98,13 @@ def test_a_mapping_is_posted_as_json_with_exact_decimals():
 def test_an_app_that_verifies_refuses_all_forgeries(scheme):
     outbound, signer, verify = scheme
 
-    assert forged(outbound, signer, verify) == ""
+    assert forged(outbound, signer, verify) == []
 
 
 def test_an_app_that_verifies_nothing_accepts_forgeries(scheme):
     outbound, signer, _ = scheme
 
     assert "unsigned" in forged(outbound, signer, lambda _: 200)
-
-
-def test_an_app_that_only_looks_for_a_signature_accepts_wrong_ones():
-    def app(request):
-        return 200 if b'"Signature"' in request.body else 403
-
-    found = forged(sns, signed_as_by_sns, app)
-
-    assert "with empty headers" in found
 
 
 def test_an_app_that_verifies_part_of_the_body_accepts_a_changed_one():
@@ -180,16 +134,15 @@ def test_a_number_stays_a_number_in_forgeries():
 
 
 def test_a_retry_is_signed_again():
-    with fake_with_receiver(outbound=mailgun, signer=signed_as_by_mailgun, retry_after=[60]) as (
-        fake,
-        receiver,
-    ):
+    def signer(request):
+        return {}, {"at": request.timestamp}
+
+    with fake_with_receiver(signer=signer, retry_after=[60]) as (fake, receiver):
         receiver.respond(503)
         fake.send_text()
         fake.clock.advance(60)
 
-        first, second = (request.json()["signature"] for request in receiver.requests)
-        assert int(second["timestamp"]) - int(first["timestamp"]) == 60
+        assert [request.json()["at"] - START for request in receiver.requests] == [0, 60]
 
 
 def test_tampering_changes_the_signed_body():

@@ -23,6 +23,11 @@ class Order:
     read: int = field(default=0, compare=False)
 
 
+@dataclass
+class Row:
+    number: int
+
+
 LONG = "Sale ends today. " * 20
 
 #: What a snapshot was, what it is, and what is said of that.
@@ -42,6 +47,11 @@ TOLD = {
         "snapshot: the same items in a different order (sort them in the snapshot?)",
     ),
     "fields exchanged": ((1, 2), (2, 1), "[0]: 2; before: 1\n  [1]: 1; before: 2"),
+    "many fields": (
+        (0,) * 7,
+        (1,) * 7,
+        "".join(f"[{number}]: 1; before: 0\n  " for number in range(4)) + "and 3 more",
+    ),
     "another value": ([1, {"a": 2}], [1, {"a": 3}], '[1]["a"]: 3; before: 2'),
     "other items, and more of them": ([1], [2, 3], "[0]: 2; before: 1\n  [1]: 3; before: missing"),
     "a named tuple": (Pair(1, "sent"), Pair(1, "read"), "[1]: 'read'; before: 'sent'"),
@@ -50,6 +60,7 @@ TOLD = {
     "a key less": ({"a": 1}, {}, '["a"]: missing; before: 1'),
     "another key": ({1: 2}, {"1": 2}, '[1]: missing; before: 2\n  ["1"]: 2; before: missing'),
     "a member more": ({1}, {1, 2}, "snapshot: one more (2); 2 items; before: 1"),
+    "two members more": (set(), {8, 1}, "snapshot: 2 more (1, 8); 2 items; before: 0"),
     "another member": (
         {"a": frozenset("bc")},
         {"a": frozenset("cd")},
@@ -65,6 +76,7 @@ TOLD = {
         Order(1, ["sent", "sent"], read=2),
         ".statuses: one more ('sent'); 2 items; before: 1",
     ),
+    "nothing for an object": (Row(1), None, "snapshot: None; before: Row(number=1)"),
     "a class with fields": (Order, int, f"snapshot: <class 'int'>; before: {Order!r}"),
     "money": (Decimal("0.05"), Decimal("0.10"), "snapshot: 0.10; before: 0.05"),
     "a float for money": (
@@ -108,6 +120,8 @@ TIMES = {
     "texts of SQL": ("2026-11-29 12:00:00", "2026-11-29 12:00:01"),
     "seconds": (START, START + 3600.5),
     "milliseconds": (START * 1000, START * 1000 + 1),
+    "microseconds": (START * 10**6, START * 10**6 + 1),
+    "nanoseconds": (START * 10**9, START * 10**9 + 1),
     "decimals": (Decimal(START), Decimal(START + 1)),
     "inside rows": ([{"at": NOON, "status": "read"}], [{"at": LATER, "status": "read"}]),
 }

@@ -1,13 +1,14 @@
 """Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``.
 
 A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery.
-What becomes of it is a :class:`_Result`. At the end, another genuine copy shows whether the
-forgeries have locked the service out.
+If the app accepts one, a control may show that it was right to. What becomes of a forgery is a
+:class:`_Result`. At the end, another genuine copy shows whether the forgeries have locked the
+service out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -19,14 +20,23 @@ from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
 from ..base.redaction import redacted
-from ..base.views import listed
 from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
-from ..webhooks.forgeries import GENUINE, UNSIGNED, WITHOUT, WRONG, Forged, Forgery, forgeries
+from ..webhooks.forgeries import (
+    GENUINE,
+    UNSIGNED,
+    WITHOUT,
+    WRONG,
+    Control,
+    Forged,
+    Forgery,
+    forgeries,
+    forgery_of,
+)
 from ..webhooks.outbox import Outbox
 from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
@@ -71,18 +81,18 @@ class _Trial:
     Attributes:
         what: Its name.
         forged: How it was made.
-        forgery: Marks its attempt.
         made: The attempt.
         flaw: How the app accepted it; empty if the app refused it.
         result: What became of it; until it is judged, it counts as accepted.
+        why: Why it is left out, or would be.
     """
 
     what: str
     forged: Forged
-    forgery: Forgery
     made: Attempt
     flaw: str
     result: _Result = _Result.GOT_THROUGH
+    why: str = ""
 
 
 class ForgeryCheck:
@@ -191,16 +201,20 @@ class _Case:
         id_ = other_id(event.id)
         own = event._posted(event.body)
         body = event._posted(under_id(event.body, event.id, id_))
-        others = [other for other in outbox.events[::-1] if _may_be_forged(other, endpoint, outbox)]
-        others.sort(key=lambda other: other.type != event.type)
-        another = next((other for other in others if other._posted(other.body) != own), None)
+        others = (
+            other
+            for other in outbox.events[::-1]
+            if _may_be_forged(other, endpoint, outbox) and other._posted(other.body) != own
+        )
+        # A signer may know events of one type only.
+        another = min(others, key=lambda other: other.type != event.type, default=None)
         request = WebhookRequest(event, body, endpoint.headers, now, 1, endpoint, id_)
         headers = sign(cast("Signer", endpoint.signer), request)
         self._shows_id = body != own or any(id_ in value for value in headers.values())
         made = forgeries(request, another)
         self.forged = {what: how for what, how in made.items() if isinstance(how, Forged)}
         self.impossible = {what: why for what, why in made.items() if isinstance(why, str)}
-        self._genuine = self.forged.pop(GENUINE)
+        self._genuine = self.forged.pop(GENUINE).signer
         self.trials: list[_Trial] = []
 
     def with_result(self, *results: _Result) -> list[_Trial]:
@@ -209,7 +223,6 @@ class _Case:
     async def forge(self) -> None:
         self._begin()
         await self._post_genuine()
-        await self._take_snapshot()
         try:
             for what, forged in self.forged.items():
                 trial = await self._try(what, forged)
@@ -218,43 +231,25 @@ class _Case:
         finally:
             self._settle_doubts()
             for trial in self.with_result(_Result.GOT_THROUGH):
-                trial.forgery.got_through = True
-        if limited := self.with_result(_Result.LIMITED):
-            await self._leave_out_limited(limited)
-        elif self._are_new and not self._accepted_the_last():
-            await self._require_open()
+                if forgery := forgery_of(trial.made):
+                    forgery.got_through = True
+        await self._post_genuine_again()
 
     def _begin(self) -> None:
-        by_reason: dict[str, list[str]] = {}
-        for what, why in self.impossible.items():
-            by_reason.setdefault(why, []).append(what)
-        left_out = "; ".join(
-            ", ".join(names) + (f" ({why})" if why else "") for why, names in by_reason.items()
-        )
+        left_out = "; ".join(_by_reason(self.impossible))
         skipped = f", left out: {left_out}" if left_out else ""
         self._verb: Record = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
             self._leave_out(left_out)
 
     async def _post_genuine(self) -> None:
-        # Post the genuine event first: an app that refuses even that proves nothing. If a request
-        # shows no id, a copy would be a duplicate, so it comes last.
-        event, outbox = self.event, self._outbox
-        others: dict[str, _Content] = {
-            "of another message": partial(outbox.as_of_another_message, event),
-            "with another status": partial(outbox.as_of_another_status, event),
-        }
-        contents: dict[str, _Content | None] = {"under a new id": None} if self._shows_id else {}
-        contents |= {
-            what: other
-            for what, other in others.items()
-            if event._seen(other(event.body), event.body) != event.body
-        }
-        contents |= {} if self._shows_id else {"unchanged": None}
+        # Post the genuine event first: an app that refuses even that proves nothing.
+        tried: list[str] = []
         end = ""
-        for what, content in contents.items():
+        for what, content in self._contents():
+            tried.append(what)
             self._content = content
-            made, _ = await self._attempt(GENUINE, self._genuine)
+            made = await self._attempt(GENUINE, self._genuine)
             # Whether each attempt is another event to the app.
             self._are_new = what not in {"with another status", "unchanged"}
             if made.ok and not self._are_new:
@@ -264,22 +259,34 @@ class _Case:
                 return
             end = made._end
         raise ChatFakeError(
-            f"{FORGING} can't tell: {event._name} {', then '.join(contents)} was refused {end}, "
+            f"{FORGING} can't tell: {self.event._name} {', then '.join(tried)} was refused {end}, "
             f"although it was a genuine copy. So refusing forgeries proves nothing"
         )
 
+    def _contents(self) -> Iterator[tuple[str, _Content | None]]:
+        # If a request shows no id, a copy would be a duplicate, so it comes last.
+        event, outbox = self.event, self._outbox
+        if self._shows_id:
+            yield "under a new id", None
+        for what, other in (
+            ("of another message", outbox.as_of_another_message),
+            ("with another status", outbox.as_of_another_status),
+        ):
+            if event._seen(other(event, event.body), event.body) != event.body:
+                yield what, partial(other, event)
+        if not self._shows_id:
+            yield "unchanged", None
+
     async def _try(self, what: str, forged: Forged) -> _Trial:
         before = self._value
-        made, forgery = await self._attempt(what, forged)
-        await self._take_snapshot()
+        made = await self._attempt(what, forged.signer)
         change = f"the snapshot changed from {cited(before)} to {cited(self._value)}"
         repeats = 0
         # An app may still be working on the genuine event in the background. A forgery that has
         # an effect has it every time, because each one has a new id.
         while self._value != before and _is_refused(made, forged) and repeats < _REPEATS:
             before, repeats = self._value, repeats + 1
-            made, forgery = await self._attempt(what, forged)
-            await self._take_snapshot()
+            made = await self._attempt(what, forged.signer)
         flaw = "" if _is_refused(made, forged) else f"{made._end}, expected 400 to 499"
         if self._value != before:
             flaw = f"{flaw or made._end}; {change}"
@@ -289,7 +296,7 @@ class _Case:
             )
             self._engine.note(f"{FORGING}: {by_itself}", calling_line())
             self._check.notes.append(by_itself)
-        return _Trial(what, forged, forgery, made, flaw)
+        return _Trial(what, forged, made, flaw)
 
     async def _judge(self, trial: _Trial) -> None:
         what, known = trial.what, self._check._known
@@ -298,98 +305,71 @@ class _Case:
         elif what in known:
             trial.result = _Result.KNOWN
             self._check.notes.append(f"known: {what} ({known[what]})")
-        elif await self._has_verified_another(trial):
-            trial.result = _Result.LEFT_OUT
         else:
             await self._doubt(trial)
 
-    async def _has_verified_another(self, trial: _Trial) -> bool:
-        # Whether the app has verified another signature, which was genuine.
-        forged = trial.forged
-        if forged.without_them is None:
-            return False
-        made = await self._control(trial, Forged(forged.without_them))
-        if not trial.made.ok or not _is_refused(made, forged):
-            return False
-        others = listed(forged.substitutes)
-        why = f"the app then verifies {others}, which is genuine"
-        if _is_limited(made):
-            why = f"accepted, but a 429 hides whether the app then verifies {others}"
-        self._leave_out(f"{trial.what} ({why})")
-        return True
-
     async def _doubt(self, trial: _Trial) -> None:
-        # Does what was changed belong to the signature, as is assumed?
-        forged = trial.forged
-        if forged.control is None:
-            return
-        made = await self._control(trial, Forged(forged.control))
-        if made.ok:
-            trial.result = _Result.DOUBTFUL
-        elif _is_limited(made):
-            trial.result = _Result.LEFT_OUT
-            why = f"a 429 hides whether the app accepts any {listed(forged.assumed)}"
-            self._leave_out(f"{trial.what} ({trial.flaw}, but {why})")
-
-    async def _control(self, trial: _Trial, forged: Forged) -> Attempt:
-        made, _ = await self._attempt(f"control for {trial.what}", forged)
-        await self._take_snapshot()
-        return made
+        # Has the app verified another signature, which was genuine? If not, does what was changed
+        # belong to the signature, as is assumed?
+        substitutes, assumed = trial.forged.substitutes, trial.forged.assumed
+        if substitutes is not None and trial.made.ok:
+            made = await self._attempt(f"control for {trial.what}", substitutes.signer)
+            if _is_refused(made, trial.forged):
+                trial.result = _Result.LEFT_OUT
+                trial.why = _seen(made, substitutes, "which is genuine")
+                return
+        if assumed is not None:
+            made = await self._attempt(f"control for {trial.what}", assumed.signer)
+            if made.ok or _is_limited(made):
+                trial.result = _Result.DOUBTFUL if made.ok else _Result.LEFT_OUT
+                trial.why = _seen(made, assumed, "so it may be unsigned")
 
     def _settle_doubts(self) -> None:
         accepted = {
             trial.what
             for trial in self.with_result(_Result.KNOWN, _Result.DOUBTFUL, _Result.GOT_THROUGH)
         }
-        left_out: dict[tuple[str, ...], list[str]] = {}
         for trial in self.with_result(_Result.DOUBTFUL):
             # An app that accepts a wrong signature verifies none. For one that accepts an unsigned
             # event, each missing header counts.
             is_missing = trial.what.startswith(WITHOUT)
-            if WRONG in accepted or (is_missing and UNSIGNED in accepted):
-                trial.result = _Result.GOT_THROUGH
-            else:
-                trial.result = _Result.LEFT_OUT
-                left_out.setdefault(trial.forged.assumed, []).append(trial.what)
-        for assumed, names in left_out.items():
-            why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
-            self._leave_out(f"{', '.join(names)} ({why})")
+            verifies = WRONG not in accepted and not (is_missing and UNSIGNED in accepted)
+            trial.result = _Result.LEFT_OUT if verifies else _Result.GOT_THROUGH
+        for left_out in _by_reason({t.what: t.why for t in self.with_result(_Result.LEFT_OUT)}):
+            self._leave_out(left_out)
 
-    def _accepted_the_last(self) -> bool:
-        # Then it isn't locked.
-        return bool(self.trials) and self.trials[-1].made.ok
-
-    async def _leave_out_limited(self, limited: list[_Trial]) -> None:
-        made, _ = await self._attempt(GENUINE, self._genuine)
-        why = (
-            "the app refuses everything for a while, even a genuine copy"
-            if _is_limited(made)
-            else "this may be a rate limit, and no refusal of the signature"
-        )
-        if len(limited) == len(self.trials):
-            raise ChatFakeError(
-                f"{FORGING} can't tell: each forgery of {self.event._name} was refused at "
-                f"{redacted(self._endpoint.label)} with 429; {why}. Switch the rate limit off in "
-                f"this test"
+    async def _post_genuine_again(self) -> None:
+        # An app may lock the service out after a forgery, or limit requests.
+        limited = self.with_result(_Result.LIMITED)
+        if not limited and (not self._are_new or self.trials[-1].made.ok):
+            return
+        made = await self._attempt(GENUINE, self._genuine)
+        if limited:
+            why = (
+                "the app refuses everything for a while, even a genuine copy"
+                if _is_limited(made)
+                else "this may be a rate limit, and no refusal of the signature"
             )
-        left_out = f"{', '.join(trial.what for trial in limited)} (429: {why})"
-        self._leave_out(left_out)
-        self._engine.note(f"{FORGING}, left out: {left_out}", calling_line())
-
-    async def _require_open(self) -> None:
-        # An app may lock the service out after a forgery.
-        made, _ = await self._attempt(GENUINE, self._genuine)
-        if not made.ok and not _is_limited(made):
+            if len(limited) == len(self.trials):
+                raise ChatFakeError(
+                    f"{FORGING} can't tell: each forgery of {self.event._name} was refused at "
+                    f"{redacted(self._endpoint.label)} with 429; {why}. Switch the rate limit off "
+                    f"in this test"
+                )
+            left_out = f"{', '.join(trial.what for trial in limited)} (429: {why})"
+            self._leave_out(left_out)
+            self._engine.note(f"{FORGING}, left out: {left_out}", calling_line())
+        elif not made.ok and not _is_limited(made):
             raise ChatFakeError(
                 f"{FORGING} can't tell: after the forgeries of {self.event._name}, a genuine copy "
                 f"was refused as well, {made._end}. Does a forgery lock the service out? Switch "
                 f"that off in this test"
             )
 
-    async def _attempt(self, what: str, forged: Forged) -> tuple[Attempt, Forgery]:
+    async def _attempt(self, what: str, signer: Signer) -> Attempt:
         engine = self._engine
         attempt = Attempt(self.event, self._endpoint, 0, _cause=self._verb, _was_asked=True)
-        forgery = Forgery(what, forged, self._content, calling_line())
+        forgery = Forgery(what, signer, self._content, calling_line())
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)
         await engine.performed(engine.step(FORGING, step))
@@ -397,13 +377,18 @@ class _Case:
             raise ChatFakeError(
                 f"{FORGING} can't tell: {self.event._name} under a new id, {what}, was not posted"
             )
-        return attempt, forgery
-
-    async def _take_snapshot(self) -> None:
-        self._value = await taken(self._check._snapshot, self._engine)
+        self._value = await taken(self._check._snapshot, engine)
+        return attempt
 
     def _leave_out(self, what: str) -> None:
         self._check.notes.append(redacted(f"left out: {what}, at {self._endpoint.label}"))
+
+
+def _by_reason(reasons: Mapping[str, str]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for what, why in reasons.items():
+        by_reason.setdefault(f" ({why})" if why else "", []).append(what)
+    return [", ".join(names) + why for why, names in by_reason.items()]
 
 
 def _last_of_each_type(outbox: Outbox, endpoint: Endpoint) -> list[Event]:
@@ -445,6 +430,12 @@ def _is_refused(made: Attempt, forged: Forged) -> bool:
     if forged.may_break and not made.ok:
         return True
     return 400 <= (made.status_code or 0) <= 499
+
+
+def _seen(control: Attempt, shows: Control, so: str) -> str:
+    if _is_limited(control):
+        return f"accepted, but a 429 hides whether {shows.why}"
+    return f"{shows.why}, {so}"
 
 
 def _is_limited(made: Attempt) -> bool:

@@ -255,10 +255,12 @@ _RESPONSES: Final[Mapping[str, Callable[[Reply], Reply]]] = {
 _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
     "signature-missing": lambda _, __: {},
     # In hex or base64, a signature is longer than a timestamp or an event's id without prefix.
-    "signature-wrong": lambda truth, _: {
-        name: re.sub(r"[0-9A-Za-z+/]{27,}", lambda run: other_id(run[0]), text)
-        for name, text in truth.items()
-    },
+    "signature-wrong": lambda truth, _: truth.forged(
+        {
+            name: re.sub(r"[0-9A-Za-z+/]{27,}", lambda run: other_id(run[0]), text)
+            for name, text in truth.items()
+        }
+    ),
     "signature-stale": lambda _, stale: stale,
 }
 

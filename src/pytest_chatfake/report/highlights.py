@@ -91,7 +91,8 @@ class Highlights:
         self._start = start
         self._records = story.trace.records[start:]
         self._retried = retried(story.engine)
-        self._told = "" if error is None else tracebacks.text_of(error)
+        notes: list[str] = getattr(error, "__notes__", [])
+        self._told = "" if error is None else "\n".join([tracebacks.text_of(error), *notes])
         self.labels: Labels = story.labels
         self._explanations = Explanations(story, self.labels)
         self.priced_messages: Sequence[MessageState] = ()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
 
 from ..domain.ids import lookalike
+from .faults import with_a_space
+
+#: Changes a body.
+Change: TypeAlias = Callable[[bytes], bytes]
 
 #: How much longer a body is made to see which parts of headers have it inside them; more than the
 #: length of an ECDSA signature varies by.
@@ -34,23 +39,35 @@ def longer(body: bytes) -> bytes:
     return body + b"&more=" + more
 
 
-def with_another_field(body: bytes) -> Iterator[bytes]:
-    """Yield bodies in which one field has another valid value.
+def changes_of(body: bytes) -> list[Change]:
+    """Return changes of a body: of its bytes alone, and then of one field each.
 
-    Amounts come first, then times. Of the others, the last field comes first: ids, which are often
-    looked up, stand at the beginning of a body.
+    They are good for each body with the same fields, which stays as valid as before. Amounts come
+    first, then times. Of the others, the last field comes first: ids, which are often looked up,
+    stand at the beginning of a body.
     """
+    fields = range(len(_with_other_fields(body)))
+    return [with_a_space, *(partial(_with_other_field, number) for number in fields)]
+
+
+def _with_other_field(number: int, body: bytes) -> bytes:
+    return _with_other_fields(body)[number]
+
+
+def _with_other_fields(body: bytes) -> list[bytes]:
     is_json = body.lstrip()[:1] in {b"{", b"["}
     found = (_IN_JSON if is_json else _IN_FORM).finditer(body)
     values = [value for value in found if not is_json or value[2] is None]
     values.reverse()
+    bodies: list[bytes] = []
     for value in sorted(values, key=_rank)[:_MOST_FIELDS]:
         start, end = value.span()
         changed = _LAST_DIGIT.sub(_other_digit, value[0])
         if changed == value[0]:
             changed = _LAST_LETTER.sub(lambda letter: letter[0].swapcase(), changed)
         if changed != value[0]:
-            yield body[:start] + changed + body[end:]
+            bodies.append(body[:start] + changed + body[end:])
+    return bodies
 
 
 def _rank(value: re.Match[bytes]) -> int:

@@ -1,23 +1,37 @@
-"""Forgeries: requests without a valid signature, which an app has to refuse."""
+"""Forgeries: requests without a valid signature, which an app has to refuse.
+
+A signer may be any function, so what it signs is found out by calling it. Say it returns::
+
+    X-Time: 1767268800
+    X-Signature: v1=7e0f7c115ec4c598
+
+1. :class:`.Probe` takes that apart (``1767268800``, ``v1``, ``7e0f...``), and calls it once more:
+   for another body, ``7e0f...`` changes; for another time, ``1767268800`` changes as well.
+2. So :class:`.Scheme` says: ``7e0f...`` is the signature, and covers the body and X-Time.
+3. So :func:`forgeries` can fill its table: ``v1=2b9a2d884bd5d408`` is *with a wrong signature*, no
+   X-Time is *without X-Time*, yesterday's headers are *signed a day ago*. An app that verifies
+   signatures accepts the genuine headers, and refuses each of these.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
+from ..base.views import listed
 from ..domain.ids import other_id
 from .attempts import Attempt
 from .decisions import Changed, Decision, Meaning
 from .endpoints import Signer, WebhookRequest
 from .events import Event
 from .faults import Fault
-from .probes import DAY
+from .probes import DAY, Probe
 from .schemes import Scheme, scheme_of
-from .signing import Signature, guessed, sign
+from .signing import Signature, guessed, is_field, sign
 
 #: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
 GENUINE: Final = "genuine"
@@ -36,11 +50,20 @@ WITHOUT: Final = "without "
 #: A timestamp, a signature in hex or base64, or an id.
 _LONG = re.compile(r"[\w+/]{9,}=*")
 
-#: Returns the headers of the signature for a request.
-_Sign: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
-
 #: Returns other values for some headers of a genuine signature.
 _Change: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
+class Control(NamedTuple):
+    """What is posted after an accepted forgery, to see what the app verifies.
+
+    Attributes:
+        why: What it can show of the app, so that the forgery may be none.
+        signer: Signs it.
+    """
+
+    why: str
+    signer: Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +72,18 @@ class Forged:
 
     Attributes:
         signer: Signs in place of the endpoint's own signer.
-        tampered: Changes the signed body; None: it stays the same.
-        control: Signs a forgery with other values of ``assumed``. If the app verifies signatures,
-            but accepts that, it is wrong to assume that these headers belong to the signature, so
-            this forgery may be no forgery. None: nothing is assumed.
-        assumed: The names of these headers.
-        substitutes: The names of headers that an app may verify in place of what is missing.
-        without_them: Signs a forgery in which these are wrong. An app that refuses it does verify
-            them, so this forgery is none.
+        assumed: Has other values in the headers that are assumed to belong to the signature. If an
+            app that verifies signatures accepts it, they may not belong to it, so the forgery may
+            be none. None: nothing is assumed.
+        substitutes: Has wrong signatures in headers that an app may verify in place of what is
+            missing. If the app refuses it, it does verify them, so the forgery is none.
         may_break: Whether an error is as good as a refusal, because it lets nobody in, and a
             provider's own SDK may raise it. Other forgeries find an app that breaks.
     """
 
-    signer: _Sign
-    tampered: Callable[[bytes], bytes] | None = None
-    control: _Sign | None = None
-    assumed: tuple[str, ...] = ()
-    substitutes: tuple[str, ...] = ()
-    without_them: _Sign | None = None
+    signer: Signer
+    assumed: Control | None = None
+    substitutes: Control | None = None
     may_break: bool = False
 
 
@@ -76,24 +93,17 @@ class Forgery(Fault):
     _kind, _text, _set_up_by = "forgery", "forgery check", "assert_rejects_forgeries()"
 
     def __init__(
-        self, what: str, forged: Forged, content: Callable[[bytes], bytes] | None, line: Line
+        self, what: str, signer: Signer, content: Callable[[bytes], bytes] | None, line: Line
     ) -> None:
         super().__init__()
-        self._forged = forged
+        self._signer = signer
         self._content = content
         self._mark = Mark(self._kind, f"{self._text}, {what}", line)
         self.got_through = False
 
     def _decide(self, attempt: Attempt) -> Decision:
-        forged, meaning = self._forged, Meaning(wanted=True, uncounted=True)
-        return Changed(
-            self,
-            self._mark,
-            meaning,
-            content=self._content,
-            signer=forged.signer,
-            tampered=forged.tampered,
-        )
+        meaning = Meaning(wanted=True, uncounted=True)
+        return Changed(self, self._mark, meaning, content=self._content, signer=self._signer)
 
 
 def forgery_of(attempt: Attempt) -> Forgery | None:
@@ -119,9 +129,9 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
     table: dict[str, Forged | str | None] = {
         GENUINE: Forged(forger.sign),
         # Something is missing.
-        UNSIGNED: forger.without(*scheme.signing),
+        UNSIGNED: Forged(forger.without(*scheme.signing)),
         **forger.without_each(),
-        "with empty headers": forger.replacing(forger.emptied),
+        "with empty headers": forger.replacing(lambda _: dict.fromkeys(scheme.signing, "")),
         "with malformed headers": forger.malformed(),
         # It has another form; the right signature is no part of it.
         "with a bare signature": forger.bare(),
@@ -150,8 +160,9 @@ class _Forger:
         self._request = request
         self._another = another
         self._signer = cast("Signer", request.endpoint.signer)
-        self.scheme: Scheme = scheme_of(self._signer, request, another)
-        self._headers = self.sign(request)
+        probe = Probe(self._signer, request, another)
+        self._headers = probe.headers
+        self.scheme: Scheme = scheme_of(probe)
 
     def sign(self, request: WebhookRequest, **changes: Any) -> Signature:
         """Return the genuine signature of a request, or of a changed one."""
@@ -168,33 +179,29 @@ class _Forger:
 
     # -- something is missing ----------------------------------------------------------------------
 
-    def without(self, *names: str) -> Forged:
+    def without(self, *names: str, wrong: Sequence[str] = ()) -> Signer:
         def forge(request: WebhookRequest) -> Signature:
             found = self.sign(request)
-            return found.forged({k: v for k, v in found.items() if k not in names})
+            spoilt = {k: v for k, v in self.scheme.wrong(found).items() if k in wrong}
+            left = {k: v for k, v in {**found, **spoilt}.items() if k not in names}
+            # Without fields, nothing is left of what the signer has made of the body.
+            return found.forged(left) if any(map(is_field, left)) else Signature(left, request.body)
 
-        return Forged(forge)
+        return forge
 
     def without_each(self) -> dict[str, Forged]:
         names = self.scheme.signing
         return {WITHOUT + name: self._without_one(name) for name in names if len(names) > 1}
 
     def _without_one(self, name: str) -> Forged:
-        scheme, forged = self.scheme, self.without(name)
+        scheme, forged = self.scheme, Forged(self.without(name))
         if others := scheme.substitutes(name):
-
-            def spoilt(request: WebhookRequest) -> Signature:
-                found = self.sign(request)
-                wrong = scheme.wrong(found)
-                rest = {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
-                return found.forged(rest)
-
-            forged = replace(forged, substitutes=(*others,), without_them=spoilt)
+            why = f"the app then verifies {listed(others)}"
+            spoilt = Control(why, self.without(name, wrong=others))
+            forged = replace(forged, substitutes=spoilt)
         # An app may read the time or the id somewhere else, such as beside the signature.
-        return self._assuming([name], forged, is_sure=name in scheme.signatures)
-
-    def emptied(self, _: object) -> dict[str, str]:
-        return dict.fromkeys(self.scheme.signing, "")
+        is_sure = scheme.is_certain and scheme.signatures == [name]
+        return self._assuming([] if is_sure else [name], forged)
 
     def malformed(self) -> Forged | str:
         def change(headers: Mapping[str, str]) -> dict[str, str]:
@@ -217,45 +224,43 @@ class _Forger:
         return Forged(lambda request: guessed(self._signer, request) or {}) if is_ours else ""
 
     def changed_later(self) -> Forged | str:
-        scheme = self.scheme
-        if not scheme.signs_body:
+        scheme, change = self.scheme, self.scheme.change
+        if change is None:
             return scheme.uncovered
 
         def forge(request: WebhookRequest) -> Signature:
-            posted = self.sign(request, body=scheme.changed(request.body))
+            posted = self.sign(request, body=change(request.body))
             return scheme.moved(self.sign(request), posted)
 
-        return self._assuming(scheme.random, Forged(forge, scheme.changed))
+        return self._assuming(scheme.random, Forged(forge))
 
     def cut_off(self) -> Forged | str:
         scheme = self.scheme
-        if not (cut := scheme.cut(self._headers)):
+        if not (cut := [*scheme.cut(self._headers)]):
             return ""
-        return self._assuming([*cut], self.replacing(scheme.cut, may_break=not scheme.is_certain))
+        is_sure = scheme.is_certain and len(scheme.signatures) == 1
+        forged = self.replacing(scheme.cut, may_break=not scheme.is_certain)
+        return self._assuming([] if is_sure else cut, forged)
 
     def for_another_event(self) -> Forged | str:
-        scheme, others = self.scheme, [*self._as_others(self._request)]
-        number = next(
-            (n for n, other in enumerate(others) if scheme.has_another_for(**other)), None
-        )
-        if scheme.uncovered or number is None:
+        scheme = self.scheme
+        other = next((each for each in self._others() if scheme.has_another_for(**each)), None)
+        if scheme.uncovered or other is None:
             return scheme.uncovered
 
         def forge(request: WebhookRequest) -> Signature:
-            other = [*self._as_others(request)][number]
             return scheme.moved(self.sign(request, **other), self.sign(request))
 
         return self._assuming(scheme.random, Forged(forge))
 
-    def _as_others(self, request: WebhookRequest) -> Iterator[dict[str, Any]]:
+    def _others(self) -> Iterator[dict[str, Any]]:
         # What to change in a request for it to be another event of the fake, the same one under its
         # own id or, because a body may have no id, the same one with a change.
-        own, another = request.event, self._another
-        if another is not None:
-            yield {"event": another, "body": another._posted(another.body), "_id": another.id}
-        yield {"body": own._posted(own.body), "_id": own.id}
-        if self.scheme.signs_body:
-            yield {"body": self.scheme.changed(request.body)}
+        for event in (self._another, self._request.event):
+            if event is not None:
+                yield {"event": event, "body": event._posted(event.body), "_id": event.id}
+        if self.scheme.change is not None:
+            yield {"body": self.scheme.change(self._request.body)}
 
     def a_day_ago(self) -> Forged | str:
         is_unexpired = any(at > self._request.timestamp + DAY for at in self.scheme.moments)
@@ -273,8 +278,7 @@ class _Forger:
         return _UNDATED if is_undated else self._shifted(DAY)
 
     def _shifted(self, seconds: int, *fresh: str) -> Forged | str:
-        scheme = self.scheme
-        if not scheme.is_dated:
+        if not self.scheme.is_dated:
             return ""
 
         def forge(request: WebhookRequest) -> Signature:
@@ -282,25 +286,23 @@ class _Forger:
             then = self.sign(request, timestamp=request.timestamp + seconds)
             return then.forged({**then, **{name: now[name] for name in fresh}})
 
-        names = scheme.clocks if scheme.is_dated_apart else scheme.random
-        return self._assuming(names, Forged(forge))
+        return self._assuming(self.scheme.dating, Forged(forge))
 
     # -- what is assumed ---------------------------------------------------------------------------
 
-    def _assuming(self, names: Sequence[str], forged: Forged, *, is_sure: bool = True) -> Forged:
+    def _assuming(self, names: list[str], forged: Forged) -> Forged:
         # Add a control if it is assumed that these headers belong to the signature.
-        scheme = self.scheme
-        is_one_of_several = {*names} <= {*scheme.alternatives}
-        if not names or (is_sure and scheme.is_certain and not is_one_of_several):
+        if not names:
             return forged
 
         def other_values(request: WebhookRequest) -> Signature:
             found, id_ = self.sign(request), other_id(request.id)
             old = self.sign(request, timestamp=request.timestamp - DAY, _id=id_)
-            others = {**old, **scheme.wrong(found)}
+            others = {**old, **self.scheme.wrong(found)}
             return found.forged({**found, **{name: others[name] for name in names}})
 
-        return replace(forged, control=other_values, assumed=(*names,))
+        control = Control(f"the app accepts any {listed(names)}", other_values)
+        return replace(forged, assumed=control)
 
 
 def _malformed(value: re.Match[str]) -> str:

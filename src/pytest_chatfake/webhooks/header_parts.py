@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from itertools import count
 from typing import Final, TypeAlias
 
 from ..domain.ids import lookalike
@@ -13,9 +14,6 @@ from ..domain.ids import lookalike
 #: Where a part is: the name of its header, and its number there.
 Place: TypeAlias = tuple[str, int]
 Places: TypeAlias = set[Place]
-
-#: The number of the last part of a header.
-LAST: Final = -1
 
 #: The minimum length of a part that is neither a version nor a short word, and that can be cut off.
 LONG: Final = 9
@@ -40,13 +38,16 @@ def numbers_in(places: Places, name: str) -> set[int]:
     return {number for other, number in places if other == name}
 
 
+def parts_of(value: str) -> list[str]:
+    """Return the parts of a header's value."""
+    return _PART.findall(value)
+
+
 def part_at(headers: Mapping[str, str], place: Place) -> str:
     """Return a part; empty if the header is missing or has fewer parts."""
     name, number = place
-    try:
-        return str(_PART.findall(headers.get(name, ""))[number])
-    except IndexError:
-        return ""
+    parts = parts_of(headers.get(name, ""))
+    return parts[number] if 0 <= number < len(parts) else ""
 
 
 def differing(headers: Mapping[str, str], others: Mapping[str, str]) -> Places:
@@ -56,12 +57,11 @@ def differing(headers: Mapping[str, str], others: Mapping[str, str]) -> Places:
     """
     places: Places = set()
     for name, value in headers.items():
-        parts, other_parts = _PART.findall(value), _PART.findall(others.get(name, ""))
-        is_similar = len(parts) == len(other_parts)
+        parts, other_parts = parts_of(value), parts_of(others.get(name, ""))
         places |= {
             (name, number)
             for number, part in enumerate(parts)
-            if not is_similar or part != other_parts[number]
+            if len(parts) != len(other_parts) or part != other_parts[number]
         }
     return places
 
@@ -100,31 +100,17 @@ def json_in(part: str) -> str | None:
 # -- other values ----------------------------------------------------------------------------------
 
 
-def with_changed_parts(value: str, numbers: Iterable[int], change: Callable[[str], str]) -> str:
-    """Return a header's value with some of its parts changed."""
-    for start, end in _spans(value, numbers):
-        value = value[:start] + change(value[start:end]) + value[end:]
-    return value
+def with_parts(value: str, parts: Mapping[int, str]) -> str:
+    """Return a header's value with other parts, by their numbers."""
+    numbers = count()
+    return _PART.sub(lambda part: parts.get(next(numbers), part[0]), value)
 
 
-def with_parts_of(value: str, other: str, numbers: Iterable[int]) -> str:
-    """Return a header's value with some parts of another value.
-
-    If the two have different numbers of parts, it stays as it is.
-    """
-    parts, others = _PART.findall(value), _PART.findall(other)
-    if len(parts) != len(others):
-        return value
-    for number in numbers:
-        for start, end in _spans(value, [number]):
-            value = value[:start] + others[number] + value[end:]
-    return value
-
-
-def relabelled(value: str, numbers: Iterable[int]) -> str:
+def relabelled(value: str, numbers: Collection[int]) -> str:
     """Return a header's value with another scheme's label before some parts: ``sha1=...``."""
-    starts = [start for start, _ in _spans(value, numbers)]
-    labels = {label.span() for start in starts if (label := _LABEL.search(value[:start]))}
+    found = enumerate(_PART.finditer(value))
+    starts = [part.start() for number, part in found if number in numbers]
+    labels = {label.span() for start in starts if (label := _LABEL.search(value, 0, start))}
     if not labels:
         return f"sha1={value}"
     for start, end in sorted(labels, reverse=True):
@@ -146,10 +132,3 @@ def with_another_end(signature: str) -> str:
 def without_its_end(signature: str) -> str:
     """Return the beginning of a signature, unless it is too short."""
     return signature[:-4] if len(signature) >= LONG else signature
-
-
-def _spans(value: str, numbers: Iterable[int]) -> list[tuple[int, int]]:
-    # Where parts begin and end, the last one first, so that replacing one moves no other.
-    parts = [*_PART.finditer(value)]
-    there = [number for number in numbers if -len(parts) <= number < len(parts)]
-    return sorted({parts[number].span() for number in there}, reverse=True)

@@ -20,7 +20,7 @@ from .core import Core
 from .decisions import Changed
 from .endpoints import Signer
 from .logged_errors import ErrorLog
-from .signing import Signature, flaw_of, forged_body, sign
+from .signing import flaw_of, sign
 
 
 class Poster:
@@ -132,7 +132,7 @@ def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
     attempt, request, changes = post.attempt, post.request, post.attempt._changes
     event, endpoint = attempt.event, attempt.endpoint
-    signer = own = endpoint.signer
+    signer = endpoint.signer
     if callable(endpoint._path):
         path = request.path  # asked once, because it may be another one each time
         attempt._place = f" {redacted_place(path)}"
@@ -145,25 +145,22 @@ def _write(post: Post) -> None:
     for change in changes:
         if change.evolved is not None:
             request.body = change.evolved(request.body)
-    signature = None if signer is None else _sign(post, signer, changes)
+    if signer is not None:
+        _sign(post, signer, changes)
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
-    # Fields of the body that another signer has made are written into what the own one would post.
-    if own and signature and request._unsigned is None and signature.fields:
-        request.body = forged_body(own, request, signature)
 
 
-def _sign(post: Post, signer: Signer, changes: Iterable[Changed]) -> Signature:
+def _sign(post: Post, signer: Signer, changes: Iterable[Changed]) -> None:
     request, attempt = post.request, post.attempt
     signature = sign(post.signer or signer, request)
-    if signature.unsigned is not None and not any(c.signer and c.tampered for c in changes):
+    if signature.body != request.body:
         request._unsigned, request.body = request.body, signature.body
     request.headers = {**attempt.endpoint.headers, **signature.headers}
     for change in changes:
         if change.signer is signer and change.meaning.wrong:
             _say_flaw(attempt, change.mark.kind, signer, signature)
-    return signature
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:

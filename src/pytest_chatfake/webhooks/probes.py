@@ -1,9 +1,9 @@
 """Finds out what the headers of a signer depend on, by calling it.
 
 It is called twice with the same request, and then with one thing changed at a time: the body, the
-time or the id. What differs between the first two calls is *random*: a nonce, or a signature such
-as ECDSA's. Of the rest, a long part that changes is a signature, unless no secret is needed for it:
-words, the id, the time, a field of the body, or a digest.
+time, the id or the event. What differs between the first two calls is *random*: a nonce, or a
+signature such as ECDSA's. Of the rest, a long part that changes is a signature, unless no secret is
+needed for it: words, the id, the time, a field of the body, or a digest.
 
 If something is random, the signer is called with the same random numbers each time, so that nothing
 is. That can't be done for numbers that OpenSSL draws.
@@ -18,18 +18,17 @@ import random as stdlib_random
 import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from threading import get_ident
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from ..base.forks import new_lock
 from ..domain.ids import other_id
-from .changed_bodies import LONGER, longer, with_another_field
+from .changed_bodies import LONGER, Change, changes_of, longer
 from .endpoints import Signer, WebhookRequest
 from .events import Event
-from .faults import with_a_space
 from .header_parts import (
     LONG,
     SHORTEST,
@@ -42,7 +41,7 @@ from .header_parts import (
     tokens,
     without_digits,
 )
-from .signing import Signature, sign
+from .signing import sign
 
 #: How far the timestamp of an old forgery is off, in seconds.
 DAY: Final = 86_400
@@ -60,49 +59,110 @@ _SOURCES: Final[Any] = (os, "urandom"), (stdlib_random, "_urandom")
 _REPEATING: Final = new_lock()
 
 
+class Answer(NamedTuple):
+    """What a signer returned for a changed request.
+
+    Attributes:
+        headers: Its headers.
+        changed: The parts that depend on the change.
+        signatures: Those that nobody can make without the secret.
+    """
+
+    headers: Mapping[str, str]
+    changed: Places
+    signatures: Places
+
+
 class Probe:
     """Calls a signer with a request and with changed ones, and compares the headers.
+
+    Args:
+        signer: The signer.
+        request: The request.
+        another: Another event that the endpoint may get; without one, the same event under its own
+            id takes its place.
 
     Attributes:
         body: The request's body.
         headers: The headers for the request as it is.
+        makes_body: Whether the signer makes the whole body.
         random: The parts that differ in a second call.
+        unsteady: Those that do so even if the same random numbers are drawn.
         contents: The parts that have the body inside them, such as an encrypted one.
+        with_other_body: The answer to a body that was changed by ``change``; if a signature depends
+            on the body, it depends on that.
+        with_other_id: The answer to another event id.
+        with_other_event: The answer to another event.
+        old: The answer to the time of a day ago.
+        dated: The names of the headers that show a time.
+        moments: The times that they show, in Unix seconds, such as when a token expires.
     """
 
-    def __init__(self, signer: Signer, request: WebhookRequest) -> None:
+    def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
         self._signer = signer
         self._request = request
         self.body: bytes = request.body
         self._public = request.id, *_digests(request.body), *_digests(request.id.encode())
         self._shown_in = request.body + request.event.body
-        self.headers: Signature = sign(signer, request)
-        self._again = self.signed()
-        self.random: Places = differing(self.headers, self._again)
-        with_more = self.signed(body=longer(request.body))
-        self.contents: Places = {
+        genuine = sign(signer, request)
+        self.makes_body: bool = genuine.body != request.body
+        self.headers: Mapping[str, str] = genuine
+        self._steady: Mapping[str, str] = genuine  # what answers are compared with
+        self.unsteady: Places = set()
+        self.contents: Places = set()
+        again = self.ask()
+        self.random: Places = again.changed
+        if self.random:
+            self._signer = _repeating(signer)
+            self._steady = self.ask().headers
+            again = self.ask()
+        self.unsteady = again.changed
+        grown = self.ask(body=longer(request.body))
+        self.contents = {
             place
-            for place in self.changed(with_more)
-            if len(part_at(with_more, place)) >= len(part_at(self.headers, place)) + LONGER
+            for place in grown.changed
+            if len(part_at(grown.headers, place)) >= len(part_at(self._steady, place)) + LONGER
         }
+        self.with_other_body, self.change = self._find_change()
+        self.with_other_id: Answer = self.ask(_id=other_id(request.id))
+        event = another or request.event
+        self.with_other_event: Answer = self.ask(event=event, body=event._posted(event.body))
+        self.old: Answer = self.ask(timestamp=request.timestamp - DAY)
+        clear = opened(self._steady)
+        times = differing(clear, opened(self.old.headers)) - differing(clear, opened(again.headers))
+        shown = [_MOMENT.fullmatch(part_at(clear, place)) for place in times]
+        self.dated: set[str] = names_of(times)
+        self.moments: list[int] = [int(moment[1]) for moment in shown if moment]
 
-    def steadied(self) -> Probe:
-        """Return a probe that draws the same random numbers at each call.
-
-        If something is random even then, or nothing was before, it is this one.
-        """
-        if not self.random:
-            return self
-        steadied = Probe(_repeating(self._signer), self._request)
-        return self if steadied.random else steadied
-
-    def signed(self, **changes: Any) -> dict[str, str]:
-        """Return the headers for a changed request."""
+    def ask(self, **changes: Any) -> Answer:
+        """Return what the signer returns for a changed request."""
         try:
-            return sign(self._signer, replace(self._request, **changes))
+            headers: Mapping[str, str] = sign(self._signer, replace(self._request, **changes))
         except Exception:  # a signer that reads the body may not know other values
-            return self.headers
+            headers = self._steady
+        changed = differing(self._steady, headers) - self.unsteady
+        signatures = {
+            place
+            for place in changed - self.contents
+            if _may_sign(part := part_at(self._steady, place), part_at(headers, place))
+            and not self.is_public(part)
+        }
+        return Answer(headers, changed, signatures)
 
+    def _find_change(self) -> tuple[Answer, Change]:
+        # The first change of the body on which a signature depends, or else the last.
+        *changes, last = changes_of(self.body)
+        for change in changes:
+            if (answer := self.ask(body=change(self.body))).signatures:
+                return answer, change
+        return self.ask(body=last(self.body)), last
+
+    @property
+    def nonces(self) -> Places:
+        """The random parts that may be nonces or signatures: the others say something."""
+        return self.random - self.contents - tokens(self.headers, self.random)
+
+    @property
     def parses_the_body(self) -> bool:
         """Whether it can't sign what is no JSON, so that it signs fields and not bytes."""
         try:
@@ -111,120 +171,21 @@ class Probe:
             return True
         return False
 
-    def changed(self, others: Mapping[str, str]) -> Places:
-        """Return the parts that depend on a change."""
-        return differing(self.headers, others) - self.random
-
-    def signatures(self, others: Mapping[str, str]) -> Places:
-        """Return the signatures that depend on a change."""
-        return {
-            place
-            for place in self.changed(others) - self.contents
-            if _may_sign(part := part_at(self.headers, place), part_at(others, place))
-            and not self.is_public(part)
-        }
-
-    def differs_by_signatures(self, others: Mapping[str, str]) -> bool:
-        """Whether only signatures depend on a change, so that an app has to verify these."""
-        by = self.signatures(others)
-        return bool(by) and by == self.changed(others)
+    @property
+    def may_sign_a_token(self) -> bool:
+        """Whether a part may be a token that is made of the body, and only that is signed."""
+        places = self.with_other_body.changed - self.contents
+        parts = [part_at(self._steady, place) for place in places - tokens(self._steady, places)]
+        of_the_signer = [
+            part for part in parts if len(part) >= LONG and part.encode() not in self._shown_in
+        ]
+        return self.makes_body and len(of_the_signer) > 1
 
     def is_public(self, text: str) -> bool:
         """Whether anybody can know a text: it is in the body, or shows an id or a digest."""
         text = unquote(text)
         is_shown = any(public in text for public in self._public if len(public) >= LONG)
         return is_shown or text.encode() in self._shown_in
-
-    def may_sign_a_token(self, others: Mapping[str, str]) -> bool:
-        """Whether a part may be a token that is made of the body, and only that is signed."""
-        places = self.changed(others) - self.contents
-        parts = [part_at(self.headers, place) for place in places - tokens(self.headers, places)]
-        of_the_signer = [
-            part for part in parts if len(part) >= LONG and part.encode() not in self._shown_in
-        ]
-        return self.headers.unsigned is not None and len(of_the_signer) > 1
-
-    def dated(self, old: Mapping[str, str]) -> tuple[set[str], list[int]]:
-        """Return the names of the headers that show a time, and the times, in Unix seconds."""
-        clear = opened(self.headers)
-        places = differing(clear, opened(old)) - differing(clear, opened(self._again))
-        moments = [_MOMENT.fullmatch(part_at(clear, place)) for place in places]
-        return names_of(places), [int(moment[1]) for moment in moments if moment]
-
-    def with_another_body(self) -> tuple[int | None, dict[str, str]]:
-        """Return the first field on which a signature depends, and the headers with another value.
-
-        The field is None if a signature already depends on the body's bytes, or on no field.
-        """
-        others = self.signed(body=with_a_space(self.body))
-        if self.signatures(others):
-            return None, others
-        for number, changed in enumerate(with_another_field(self.body)):
-            others = self.signed(body=changed)
-            if self.signatures(others):
-                return number, others
-        return None, others
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What a signer has returned for a request, and for changed ones.
-
-    Attributes:
-        first: The first probe, with random numbers.
-        probe: The one that was asked: if possible, nothing is random.
-        old: The headers of a day ago.
-        with_other_id: Those for another event id.
-        with_other_body: Those for a change of the body.
-        field: The field that was changed there; None: its bytes.
-        with_another: Those for another event.
-        dated: The names of the headers that show a time.
-        moments: The times that they show, in Unix seconds, such as when a token expires.
-    """
-
-    first: Probe
-    probe: Probe
-    old: Mapping[str, str]
-    with_other_id: Mapping[str, str]
-    with_other_body: Mapping[str, str]
-    field: int | None
-    with_another: Mapping[str, str]
-    dated: set[str]
-    moments: list[int]
-
-    @property
-    def nonces(self) -> Places:
-        """The random parts that may be nonces or signatures: the others say something."""
-        random = self.first.random
-        return random - self.probe.contents - tokens(self.first.headers, random)
-
-
-def answers_of(signer: Signer, request: WebhookRequest, another: Event | None) -> Answers:
-    """Ask a signer.
-
-    Args:
-        signer: The signer.
-        request: A request to sign.
-        another: Another event that the endpoint may get; without one, the same event under its own
-            id takes its place.
-    """
-    first = Probe(signer, request)
-    probe = first.steadied()
-    field, with_other_body = probe.with_another_body()
-    event = another or request.event
-    old = probe.signed(timestamp=request.timestamp - DAY)
-    dated, moments = probe.dated(old)
-    return Answers(
-        first,
-        probe,
-        old=old,
-        with_other_id=probe.signed(_id=other_id(request.id)),
-        with_other_body=with_other_body,
-        field=field,
-        with_another=probe.signed(event=event, body=event._posted(event.body)),
-        dated=dated,
-        moments=moments,
-    )
 
 
 def _may_sign(part: str, other: str) -> bool:

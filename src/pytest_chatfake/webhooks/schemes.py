@@ -9,31 +9,26 @@ always the same, and some forgeries rest on that.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
-from .changed_bodies import with_another_field
-from .endpoints import Signer, WebhookRequest
-from .events import Event
-from .faults import with_a_space
+from .changed_bodies import Change, changes_of
 from .header_parts import (
-    LAST,
     LONG,
     Place,
     Places,
     names_of,
     numbers_in,
     part_at,
+    parts_of,
     relabelled,
     with_another_end,
-    with_changed_parts,
-    with_parts_of,
+    with_parts,
     without_digits,
     without_its_end,
 )
-from .probes import Answers, answers_of
+from .probes import Probe
 from .signing import Signature, is_field
 
 #: The name of a header that is likelier to have the signature than a nonce or a request's id.
@@ -48,7 +43,7 @@ _UNCOVERED: Final = "the signature does not cover the body"
 _UNCERTAIN: Final = "the signature may not cover the body"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """How a signer signs the requests of one event, as far as its headers show it.
 
@@ -56,117 +51,98 @@ class Scheme:
         is_certain: Whether it is certain which parts are the signature. If not, they are random, or
             a key that is always the same.
         is_dated: Whether a timestamp is signed.
-        signs_body: Whether the signature depends on the body.
         uncovered: Why nobody can refuse this signature with another body; empty if one can.
+        change: Changes what is signed in a body, which stays as valid as before; None: the
+            signature doesn't depend on the body.
     """
 
     is_certain: bool
     is_dated: bool
-    signs_body: bool
     uncovered: str
-    _answers: Answers
+    change: Change | None
+    _probe: Probe
     _places: Places  # of what is the signature, or may be
-    _field: int | None  # to change in a body that the signature covers; None: its bytes
 
     # -- which headers ---------------------------------------------------------------------------
 
     @property
     def signatures(self) -> list[str]:
-        """The names of the headers that have a signature."""
+        """The names of the headers that have a signature; an app may need only one of them."""
         return self._in_order(names_of(self._places))
-
-    @property
-    def alternatives(self) -> list[str]:
-        """If several headers have signatures, their names: an app may need only one of them."""
-        return self.signatures if len(self.signatures) > 1 else []
 
     @property
     def signing(self) -> list[str]:
         """The names of all headers that belong to the signature."""
-        answers = self._answers
-        names = names_of(self._places)
-        if self._places & answers.first.random:
+        probe, names = self._probe, names_of(self._places)
+        if self._places & probe.random:
             names |= names_of(self._moving)
         if self.is_dated:
-            names |= answers.dated
-        if answers.probe.signatures(answers.with_other_id):
-            names |= names_of(answers.probe.changed(answers.with_other_id))
+            names |= probe.dated
+        if probe.with_other_id.signatures:
+            names |= names_of(probe.with_other_id.changed)
         return self._in_order(names)
 
     @property
     def clocks(self) -> list[str]:
         """The names of those that only show a timestamp."""
-        answers = self._answers
-        now, old = answers.first.headers, answers.old
+        now, old = self._probe.headers, self._probe.old.headers
         return [
             name
             for name in self.signing
-            if name in answers.dated
+            if name in self._probe.dated
             and without_digits(now[name]) == without_digits(old.get(name, ""))
         ]
 
     @property
-    def is_dated_apart(self) -> bool:
-        """Whether only the clocks show the time."""
-        return self._answers.dated <= {*self.clocks}
-
-    @property
     def moments(self) -> list[int]:
         """The times that the headers show, in Unix seconds, such as when a token expires."""
-        return self._answers.moments
+        return self._probe.moments
 
     @property
     def random(self) -> list[str]:
         """The names of the headers with random parts, if the scheme is uncertain."""
-        random = self._answers.nonces or self._answers.first.random
+        random = self._probe.nonces or self._probe.random
         return [] if self.is_certain else self._in_order(names_of(random))
 
+    @property
+    def dating(self) -> list[str]:
+        """The names of the headers whose time may be unsigned, if the scheme is uncertain."""
+        if self.is_certain or not self._probe.dated <= {*self.clocks}:
+            return self.random
+        return self.clocks
+
     def substitutes(self, name: str) -> list[str]:
-        """Return other alternatives that cover as much: an app may verify one in its place."""
-        if not self.is_certain or name not in self.alternatives:
+        """Return other headers whose signatures cover as much: an app may verify one instead."""
+        if not self.is_certain or name not in self.signatures:
             return []
-        answers = self._answers
-        changes = answers.with_other_body, answers.old, answers.with_other_id
-        covered = [names_of(answers.probe.signatures(headers)) for headers in changes]
+        probe = self._probe
+        answers = probe.with_other_body, probe.old, probe.with_other_id
+        covered = [names_of(answer.signatures) for answer in answers]
         return [
             other
-            for other in self.alternatives
+            for other in self.signatures
             if other != name and all(other in by for by in covered if name in by)
         ]
 
     @property
     def _moving(self) -> Places:
         # What goes together: a signature is only right beside its own nonce.
-        return self._places | self._answers.nonces
+        return self._places | self._probe.nonces
 
     def _in_order(self, names: set[str]) -> list[str]:
-        return [name for name in self._answers.first.headers if name in names]
-
-    # -- what a signature covers ------------------------------------------------------------------
-
-    def changed(self, body: bytes) -> bytes:
-        """Return a body that differs in what is signed, and is as valid as before."""
-        if self._field is None:
-            return with_a_space(body)
-        return next(islice(with_another_field(body), self._field, None))
-
-    def has_another_for(self, **changes: Any) -> bool:
-        """Whether the signature is another one for a changed request."""
-        probe = self._answers.probe
-        if self.is_certain:
-            return bool(probe.signatures(probe.signed(**changes)))
-        return bool(self.random) and changes["body"] != probe.body
+        return [name for name in self._probe.headers if name in names]
 
     # -- other signatures -------------------------------------------------------------------------
 
+    def has_another_for(self, **changes: Any) -> bool:
+        """Whether the signature is another one for a changed request."""
+        if self.is_certain:
+            return bool(self._probe.ask(**changes).signatures)
+        return bool(self.random) and changes["body"] != self._probe.body
+
     def wrong(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return wrong signatures of the same form, in their headers."""
-        return {
-            name: with_changed_parts(
-                headers[name], numbers_in(self._places, name), with_another_end
-            )
-            for name in self.signatures
-        }
+        return self._with_others(headers, self._places, with_another_end)
 
     def bare(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return wrong signatures without what usually surrounds them; empty if nothing does."""
@@ -182,12 +158,17 @@ class Scheme:
     def cut(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return signatures without their ends, in their headers; empty if they are too short."""
         places = self._places if self.is_certain else self._likeliest(headers)
-        cut: dict[str, str] = {}
+        cut = self._with_others(headers, places, without_its_end)
+        return {name: value for name, value in cut.items() if value != headers[name]}
+
+    def _with_others(
+        self, headers: Mapping[str, str], places: Places, change: Callable[[str], str]
+    ) -> dict[str, str]:
+        others: dict[str, str] = {}
         for name in self._in_order(names_of(places)):
-            value = with_changed_parts(headers[name], numbers_in(places, name), without_its_end)
-            if value != headers[name]:
-                cut[name] = value
-        return cut
+            parts = {at: change(part_at(headers, (name, at))) for at in numbers_in(places, name)}
+            others[name] = with_parts(headers[name], parts)
+        return others
 
     def _likeliest(self, headers: Mapping[str, str]) -> Places:
         # The longest parts of one header, because a nonce has to stay the same.
@@ -212,88 +193,74 @@ class Scheme:
         """
         moved = {**signature}
         for name in filter(is_field, signed):
-            numbers = numbers_in(self._moving, name)
-            moved[name] = with_parts_of(signed[name], signature.get(name, ""), numbers)
+            moved[name], parts = signed[name], parts_of(signature.get(name, ""))
+            if len(parts) == len(parts_of(signed[name])):
+                others = {number: parts[number] for number in numbers_in(self._moving, name)}
+                moved[name] = with_parts(signed[name], others)
         return signed.forged(moved)
 
 
-def scheme_of(signer: Signer, request: WebhookRequest, another: Event | None) -> Scheme:
-    """Find out how a signer signs.
-
-    Args:
-        signer: The signer.
-        request: A request to sign.
-        another: Another event that the endpoint may get, if there is one.
-    """
-    answers = answers_of(signer, request, another)
-    return _shown(answers) or _assumed(answers)
+def scheme_of(probe: Probe) -> Scheme:
+    """Say how a signer signs, by what its answers show."""
+    return _shown(probe) or _assumed(probe)
 
 
-def _shown(answers: Answers) -> Scheme | None:
+def _shown(probe: Probe) -> Scheme | None:
     # The scheme, if a signature has shown itself by what it depends on.
-    signatures = answers.probe.signatures
-    by_body = signatures(answers.with_other_body)
-    by_time = signatures(answers.old)
-    places = by_body | by_time | signatures(answers.with_other_id)
-    places = places or signatures(answers.with_another)
+    by_body, by_time = probe.with_other_body.signatures, probe.old.signatures
+    places = by_body | by_time | probe.with_other_id.signatures
+    places = places or probe.with_other_event.signatures
     if not places:
         return None
     uncovered = ""
     if not by_body:
         # Then an app notices another body by the id or the event, if these are only in signatures.
-        others = answers.with_other_id, answers.with_another
-        if not any(map(answers.probe.differs_by_signatures, others)):
+        others = probe.with_other_id, probe.with_other_event
+        if not any(other.signatures and other.signatures == other.changed for other in others):
             uncovered = _UNCOVERED
-    elif answers.probe.may_sign_a_token(answers.with_other_body):
+    elif probe.may_sign_a_token:
         uncovered = _UNCERTAIN
     return Scheme(
         is_certain=True,
         is_dated=bool(by_time),
-        signs_body=bool(by_body) and not uncovered,
         uncovered=uncovered,
-        _answers=answers,
+        change=probe.change if by_body and not uncovered else None,
+        _probe=probe,
         _places=places,
-        _field=answers.field,
     )
 
 
-def _assumed(answers: Answers) -> Scheme:
+def _assumed(probe: Probe) -> Scheme:
     # The scheme if the signature is any random part, or a key that is always the same.
-    first, probe = answers.first, answers.probe
-    is_random = bool(first.random)
-    uncovered = ""
-    if probe.may_sign_a_token(answers.with_other_body) or (
-        is_random and first.headers.unsigned is not None
-    ):
+    uncovered, change = "", None
+    if probe.may_sign_a_token or (probe.random and probe.makes_body):
         uncovered = _UNCERTAIN
-    elif is_random and not probe.random:
+    elif probe.random and not probe.unsteady:
         uncovered = _UNCOVERED  # with the same random numbers, nothing has depended on the body
-    field = 0 if probe.parses_the_body() else None
-    is_changeable = field is None or any(with_another_field(probe.body))
+    elif probe.random:
+        of_bytes, *of_fields = changes_of(probe.body)
+        change = next(iter(of_fields), None) if probe.parses_the_body else of_bytes
     return Scheme(
         is_certain=False,
-        is_dated=is_random and bool(answers.dated),
-        signs_body=is_random and is_changeable and not uncovered,
+        is_dated=bool(probe.random and probe.dated),
         uncovered=uncovered,
-        _answers=answers,
-        _places=_likely_places(answers),
-        _field=field,
+        change=change,
+        _probe=probe,
+        _places=_likely_places(probe),
     )
 
 
-def _likely_places(answers: Answers) -> Places:
-    headers, random = answers.first.headers, answers.first.random
-    found = answers.nonces or random
+def _likely_places(probe: Probe) -> Places:
+    headers, random = probe.headers, probe.random
+    found = probe.nonces or random
     if named := {place for place in found if _is_named_signature(headers, place)}:
         return named
-    usual = names_of(random) | answers.dated
-    keys = {
-        (name, LAST)
-        for name, value in headers.items()
-        if name not in usual and not answers.probe.is_public(value)
-    }
+    last = {(name, len(parts_of(value)) - 1) for name, value in headers.items()}
+    usual = names_of(random) | probe.dated
+    usual |= {name for name, value in headers.items() if probe.is_public(value)}
+    keys = {(name, number) for name, number in last if name not in usual}
     long = {place for place in keys if len(part_at(headers, place)) >= LONG}
-    return found | long or keys or {(name, LAST) for name in headers}
+    return found | long or keys or last
 
 
 def _is_named_signature(headers: Mapping[str, str], place: Place) -> bool:

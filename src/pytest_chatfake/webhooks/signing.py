@@ -51,43 +51,41 @@ class Signature(dict[str, str]):
     """The headers of a signature and, if it is inside the body, its fields: ``body.signature``.
 
     Attributes:
-        unsigned: The body that was signed; None: the signature is not inside it.
-        body: The same body with the signature.
-        source: The genuine signature from which a forged one was made, if it is known.
+        body: The body to post; it has these fields.
     """
 
-    unsigned: bytes | None = None
-    body: bytes = b""
-    source: Signature | None = None
-
-    @property
-    def fields(self) -> dict[str, str]:
-        return {name: value for name, value in self.items() if is_field(name)}
+    def __init__(self, values: Mapping[str, str], body: bytes) -> None:
+        super().__init__(values)
+        self.body = body
 
     @property
     def headers(self) -> dict[str, str]:
         return {name: value for name, value in self.items() if not is_field(name)}
 
     def forged(self, values: Mapping[str, str]) -> Signature:
-        """Return other values for the same body."""
-        forged = Signature(values)
-        forged.source = self
-        return forged
+        """Return other values, with the body that has them; fields without a value are left out."""
+
+        def forge(name: str, value: Any) -> Any:
+            if name not in self or values.get(name) == self[name]:
+                return value
+            return _of_the_type(value, values[name]) if name in values else GONE
+
+        fields = {name: value for name, value in self.items() if is_field(name)}
+        is_same = fields.items() <= values.items()  # the headers may sign the body's very bytes
+        return Signature(values, self.body if is_same else rewritten(self.body, forge))
 
 
 def sign(signer: Signer, request: WebhookRequest) -> Signature:
     """Return what a signer adds; raise a TypeError if a name or a value is not a string."""
     headers: Any = signer(request)
-    returned, signature = f"what the signer {cited(signer)} returned", Signature()
+    if isinstance(headers, Signature):  # of a forgery
+        return headers
+    returned, signature = f"what the signer {cited(signer)} returned", Signature({}, request.body)
     if isinstance(headers, tuple) and len(headers) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
         headers, body = cast("tuple[Any, object]", headers)
         signature = _inside(body_of(body, returned), request)
         if not signature:
             raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
-    elif isinstance(headers, Signature):  # of a forgery
-        signature.source = headers.source
-        if headers.unsigned == request.body:
-            signature.unsigned, signature.body = headers.unsigned, headers.body
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
@@ -100,28 +98,8 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
 def _inside(body: bytes, request: WebhookRequest) -> Signature:
     # The signature inside a body that a signer has made: the fields that it has added or changed.
     before, after = fields_of(request.body), fields_of(body)
-    signature = Signature(
-        {name: str(value) for name, value in after.items() if value != before.get(name)}
-    )
-    signature.unsigned, signature.body = request.body, body
-    return signature
-
-
-def forged_body(signer: Signer, request: WebhookRequest, forged: Signature) -> bytes:
-    """Return the body that a signer makes, with a forged signature inside it.
-
-    Fields of the genuine signature that the forged one doesn't have are left out.
-    """
-    genuine = forged.source or sign(signer, request)
-    if forged.fields == genuine.fields:
-        return genuine.body  # the headers may sign its very bytes
-
-    def forge(name: str, value: Any) -> Any:
-        if name not in genuine or forged.get(name) == genuine[name]:
-            return value
-        return _of_the_type(value, forged[name]) if name in forged else GONE
-
-    return rewritten(genuine.body, forge)
+    added = {name: str(value) for name, value in after.items() if value != before.get(name)}
+    return Signature(added, body)
 
 
 def _of_the_type(value: Any, text: str) -> int | str:
