@@ -1,7 +1,8 @@
-"""Two attempts of an event that meet at a point inside the app."""
+"""Two attempts, of one event or of two, that meet at a point inside the app."""
 
 import asyncio
 import gc
+import json
 import sqlite3
 import sys
 import threading
@@ -240,6 +241,170 @@ def test_a_failed_await_at_the_line_leaves_nothing_unawaited():
     assert rows == ["charge", "charge"]
 
 
+# -- two different events --------------------------------------------------------------------------
+
+
+def overtaken(connected, mode="sync", *, held="earlier", by=1, **point):
+    """Post `sent` and `delivered` at the same time; one of them is held."""
+    with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
+        fake.webhooks.connect(**connected)
+        fake.webhooks.concurrently(by=by, held=held, **point)
+        perform(mode, lambda: fake.send_text().deliver())
+        perform(mode, fake.settle)
+        return [attempt.outcome for attempt in fake.webhooks.attempts]
+
+
+def read_then_write(status):
+    known = len(rows)
+    insert((status, known))
+
+
+@pytest.mark.parametrize("connect", ["wsgi", "pool", "thread"])
+@pytest.mark.parametrize(("held", "other"), [("earlier", "delivered"), ("later", "sent")])
+def test_one_event_is_held_and_the_other_one_begins_and_ends_meanwhile(connect, held, other):
+    def work(body):
+        read_then_write(json.loads(body)["chatMessage"]["status"])
+
+    def plain(environ, start):
+        work(environ["wsgi.input"].read())
+        start("204 No Content", [])
+        return []
+
+    async def in_thread(request):
+        await asyncio.to_thread(work, request.body)
+
+    app = FastAPI()
+
+    @app.post("/")
+    def receive(event: dict):
+        read_then_write(event["chatMessage"]["status"])
+
+    ways = {"wsgi": {"wsgi": plain}, "pool": {"asgi": app}, "thread": {"handler": in_thread}}
+    overtaken(ways[connect], held=held, before=insert)
+    (stale,) = {"sent", "delivered"} - {other}
+    assert rows == [(other, 0), (stale, 0)]
+
+
+@MODES
+@pytest.mark.parametrize(("held", "other"), [("earlier", "delivered"), ("later", "sent")])
+def test_one_async_event_is_held_at_a_line_of_its_own_code(mode, held, other):
+    async def app(request):
+        known = len(rows)
+        if request.event.status == "sent":
+            await turn()  # sent's
+        else:
+            await turn()  # delivered's
+        insert((request.event.status, known))
+
+    (stale,) = {"sent", "delivered"} - {other}
+    overtaken({"handler": app}, mode, held=held, line=place(f"{stale}'s", __file__))
+    assert rows == [(other, 0), (stale, 0)]
+
+
+def test_an_event_is_held_at_a_later_time_only():
+    async def app(request):
+        for _ in range(2):
+            known = len(rows)
+            await asyncio.sleep(0)  # twice
+            insert((request.event.status, known))
+
+    overtaken({"handler": app}, line=place("twice", __file__), nth=2)
+    assert rows == [("sent", 0), ("delivered", 1), ("delivered", 2), ("sent", 1)]
+
+
+def test_events_that_never_come_to_the_point_are_handled_one_after_the_other():
+    async def app(request):
+        known = len(rows)
+        await asyncio.sleep(0)
+        insert((request.event.status, known))
+
+    overtaken({"handler": app}, before=check_then_insert)
+    assert rows == [("sent", 0), ("delivered", 1)]
+
+
+def test_a_lock_ends_the_hold_of_two_events_by_its_limit():
+    lock = threading.Lock()
+
+    def work():
+        with lock:
+            read_then_write("")
+
+    overtaken(wsgi(work), before=insert)
+    assert rows == [("", 0), ("", 1)]
+
+
+@pytest.mark.parametrize("held", ["earlier", "later"])
+def test_an_event_that_is_refused_for_another_one_is_retried_before_anything_else(held):
+    lock = threading.Lock()
+
+    def work(environ, start):
+        if lock.acquire(blocking=False):
+            insert(json.loads(environ["wsgi.input"].read())["chatMessage"]["status"])
+            lock.release()
+            start("204 No Content", [])
+        else:
+            start("503 Busy", [])
+        return []
+
+    ends = overtaken({"wsgi": work}, held=held, before=insert)
+    assert sorted(ends) == ["status 204", "status 204", "status 503"]
+    assert sorted(rows) == ["delivered", "sent"]
+
+
+def test_an_exploration_blames_the_order_and_goes_on_with_other_kinds():
+    def world(fake):
+        status = []
+
+        async def app(request):
+            await asyncio.sleep(0)
+            status[:] = [request.event.status]
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text().deliver()
+        fake.settle()
+        assert status == ["delivered"]
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["two_events_at_once", "duplicate"])
+    notes = "\n".join(caught.value.__notes__)
+    assert "fails in world 4: delivered m1 arrived before sent m1" in notes
+    assert notes.count("also: ") == notes.count("also: duplicate (world 5)") == 1
+
+
+def test_an_event_whose_partner_is_lost_is_not_held():
+    with frozen_fake() as fake:
+        fake.webhooks.connect(**wsgi(check_then_insert))
+        fake.webhooks.concurrently(by=1, before=insert)
+        fake.webhooks.lose(start=2)
+        fake.send_text().deliver()
+        fake.settle()
+        assert [attempt.outcome for attempt in fake.webhooks.attempts] == [
+            "status 204",
+            "not posted",
+        ]
+
+
+def test_a_cancellation_leaves_nothing_unawaited_that_has_not_begun():
+    async def main():
+        task = asyncio.current_task()
+
+        async def app(request):
+            rows.append(request.event.status)
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.sleep(0)
+
+        fake.webhooks.connect(handler=app)
+        fake.webhooks.concurrently(by=1, before=insert)
+        await fake.send_text().deliver()
+
+    with frozen_fake(mode="async") as fake:
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(main())
+    gc.collect()
+    assert rows == ["sent"]
+
+
 # -- what ends a hold ------------------------------------------------------------------------------
 
 
@@ -295,7 +460,7 @@ def test_an_attempt_that_is_refused_lets_the_other_one_go_on():
     with frozen_fake(timeout=60) as fake:
         fake.webhooks.connect(wsgi=app)
         fault = fake.webhooks.concurrently(by=0, before=insert)
-        fault._meet.limit = 10.0
+        fault._meet.limits.most = 10.0
         fake.send_text()
         codes = [attempt.status_code for attempt in fake.webhooks.attempts]
     assert (sorted(codes), fault._meet.ends) == ([204, 204, 503], {"left"})
@@ -313,8 +478,9 @@ def test_a_plain_function_on_the_loop_is_not_held():
 # -- what is refused -------------------------------------------------------------------------------
 
 
-def test_a_url_has_no_points(fake):
+@pytest.mark.parametrize("by", [0, 1])
+def test_a_url_has_no_points(fake, by):
     fake.webhooks.connect("http://127.0.0.1:9/hooks")
-    fake.webhooks.concurrently(by=0, before=insert)
+    fake.webhooks.concurrently(by=by, before=insert)
     with pytest.raises(ChatFakeError, match=r"concurrently\(\) needs an in-process app"):
-        fake.send_text()
+        fake.send_text().deliver()

@@ -15,7 +15,7 @@ ROWS = sum(name.startswith("test_") for name in vars(WebhookTests))
 
 #: An app that takes everything as it should, and its mistakes.
 SHOP = """
-    import hashlib, hmac, json, time
+    import hashlib, hmac, json, threading, time
 
     from werkzeug.test import Client
 
@@ -36,7 +36,7 @@ SHOP = """
         def __init__(self, fake, mistake=""):
             self.fake, self.mistake = fake, mistake
             self.status, self.prices, self.known, self.sent = {}, {}, set(), set()
-            self.sends = False
+            self.sends, self.lock = False, threading.Lock()
 
         def app(self, environ, start_response):
             body = environ["wsgi.input"].read()
@@ -69,14 +69,18 @@ SHOP = """
             arrived = ["delivered"] if self.mistake == "reads" else ["delivered", "read"]
             if price and status in arrived:
                 self.add(len(self.prices) if self.mistake in ("sums", "ids") else id, price)
-            if self.mistake == "order" or self.rank(status) > self.rank(self.status.get(id)):
-                self.save(id, status)
+            if self.mistake == "races" and self.rank(status) <= self.rank(self.status.get(id)):
+                return
+            self.save(id, status)
 
         def add(self, key, price):
             self.prices[key] = price
 
         def save(self, id, status):
-            self.status[id] = status
+            with self.lock:
+                known = self.status.get(id)
+                if self.mistake in ("order", "races") or self.rank(status) > self.rank(known):
+                    self.status[id] = status
 
         @staticmethod
         def rank(status):
@@ -195,8 +199,15 @@ def test_an_app_without_a_mistake_passes_all_of_them_in_their_order(run):
 
     expected = ["all_events_are_taken", "snapshot_changes", "snapshot_is_right", "duplicates"]
     expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
-    expected += ["another_order", "a_read_at_once", "webhooks_before_the_response", "a_crash"]
-    expected += ["an_error", "a_failing_api", "an_unknown_message", "a_month_later"]
+    expected += ["another_order", "two_events_at_once", "a_read_at_once"]
+    expected += [
+        "webhooks_before_the_response",
+        "a_crash",
+        "an_error",
+        "a_failing_api",
+        "an_unknown_message",
+        "a_month_later",
+    ]
     expected += ["around_midnight", "a_later_version", "people_write", "forgeries"]
     ends = dict.fromkeys(expected, "ok") | {"a_failing_api": "skipped"}  # it sends no replies
     assert [*card(result).items()] == [*ends.items()]
@@ -208,6 +219,7 @@ MISTAKES = {
     "fields": "a_later_version",
     "ids": "duplicates_under_another_id a_read_at_once a_crash an_error",
     "order": "duplicates duplicates_days_later another_order a_crash an_error",
+    "races": "two_events_at_once",
     "reads": "a_read_at_once",
     "response": "webhooks_before_the_response",
     "signature": "forgeries",
@@ -739,6 +751,9 @@ ok       duplicates_days_later: 2 events
 ok       duplicates_at_once
            2 worlds; both attempts met at test_async_apps_need_no_plugin.py:10
 ok       another_order: 2 worlds
+ok       two_events_at_once
+           2 worlds; one attempt was held at
+           test_async_apps_need_no_plugin.py:10, while the other waited or ended
 skipped  a_read_at_once
            your scenario never delivers a message and then reads it, with no
            other delivery in between: message.deliver().read()
@@ -918,8 +933,8 @@ FAILED   all_events_are_taken
            'test_around_midnight', 'test_duplicates', 'test_duplicates_at_once',
            'test_duplicates_days_later', 'test_duplicates_under_another_id',
            'test_forgeries', 'test_people_write', 'test_snapshot_changes',
-           'test_snapshot_is_right', 'test_webhooks_before_the_response'], got
-           'test_x'
+           'test_snapshot_is_right', 'test_two_events_at_once',
+           'test_webhooks_before_the_response'], got 'test_x'
 skipped  snapshot_changes: test_all_events_are_taken fails\
 """)
 
@@ -1318,6 +1333,183 @@ def test_async_classes_use_the_loop_of_the_session_if_there_is_one(run):
 
 
 # -- two attempts at the same time -----------------------------------------------------------------
+
+#: An app that keeps the status which arrives last.
+LAST_WINS = """
+    import asyncio, json
+    from pytest_chatfake import WebhookTests
+
+    class TestWebhooks(WebhookTests):
+        def connect(self, chat_fake):
+            status = {}
+
+            async def app(request):
+                message = json.loads(request.body)["chatMessage"]
+                await asyncio.sleep(0)
+                status[message["id"]] = message["status"]
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: status
+
+    class TestExpected(TestWebhooks):
+        expected_failures = {"test_another_order": "the provider promises the order"}
+
+    class TestLeftOut(TestWebhooks):
+        test_another_order = None
+"""
+
+
+def test_an_app_that_needs_the_order_fails_the_test_of_the_order_alone(run):
+    result = run(LAST_WINS, "-k", "another_order or two_events")
+    assert cards(result) == snapshot("""\
+TestExpected
+expected another_order
+           read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
+           written: 'read'
+ok       two_events_at_once
+           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
+           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           ended; events whose order matters to your app were left out:
+           test_another_order is expected to fail
+TestLeftOut
+ok       two_events_at_once
+           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
+           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           ended; events whose order matters to your app were left out:
+           test_another_order is left out
+TestWebhooks
+FAILED   another_order
+           read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
+           written: 'read'
+ok       two_events_at_once
+           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
+           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           ended; events whose order matters to your app were left out:
+           test_another_order fails\
+""")
+
+
+def test_the_order_is_to_blame_where_its_own_test_did_not_run(run):
+    result = run(LAST_WINS, "-k", "two_events")
+    assert cards(result) == snapshot("""\
+TestExpected
+ok       two_events_at_once
+           1 world; one attempt was held at
+           test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
+           while the other waited or ended; events whose order matters to your
+           app were left out: test_another_order is expected to fail
+TestLeftOut
+ok       two_events_at_once
+           1 world; one attempt was held at
+           test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
+           while the other waited or ended; events whose order matters to your
+           app were left out: test_another_order is left out
+TestWebhooks
+FAILED   two_events_at_once
+           read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
+           written: 'read'\
+""")
+
+
+#: An app that reads a sum, awaits, and writes it.
+SUMS = """
+    import asyncio, json
+    from decimal import Decimal
+    from pytest_chatfake import WebhookTests
+
+    RANK = ["sent", "delivered", "read", "failed"]
+
+    class TestWebhooks(WebhookTests):
+        def connect(self, chat_fake):
+            charged, app_status, total = set(), {}, [Decimal(0)]
+
+            async def app(request):
+                message = json.loads(request.body, parse_float=Decimal)["chatMessage"]
+                known = app_status.get(message["id"], "sent")
+                app_status[message["id"]] = max(known, message["status"], key=RANK.index)
+                if message["status"] in ("delivered", "read") and message["id"] not in charged:
+                    charged.add(message["id"])
+                    known = total[0]
+                    await asyncio.sleep(0)
+                    total[0] = known + message["totalPrice"]
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: {"spent": total[0], "status": app_status}
+
+        def expected(self, chat_fake):
+            status = {message.id: message.status for message in chat_fake.messages}
+            return {"spent": chat_fake.balance.charged, "status": status}
+"""
+
+
+def test_a_sum_is_raced_though_the_order_of_a_message_matters(run):
+    code = SUMS.replace('max(known, message["status"], key=RANK.index)', 'message["status"]')
+    result = run(code, "-k", "another_order or two_events")
+    assert cards(result) == snapshot("""\
+TestWebhooks
+FAILED   another_order
+           read m1 arrived before delivered m1 #2; ["status"]["m1"]:
+           'delivered'; expected: 'read'
+FAILED   two_events_at_once
+           delivered m3 and delivered m4 arrived at the same time, and delivered
+           m3 was held at
+           test_a_sum_is_raced_though_the_order_of_a_message_matters.py:18;
+           ["spent"]: 0.1430; expected: 0.2145\
+""")
+
+
+def test_the_printed_test_and_only_fail_as_the_race_did(run):
+    first = run(SUMS, "-k", "two_events")
+    again = run(textwrap.dedent(SUMS) + pasted(first), "-k", "what_the_exploration_found")
+    alone = run(f"{SUMS}\n        {only_of(first)}", "-k", "two_events")
+    assert again.parseoutcomes()["failed"] == 1
+    assert failed(alone) == {"TestWebhooks": ["two_events_at_once"]}
+
+
+def test_only_a_race_at_a_point_that_the_app_never_reaches_is_refused(run):
+    only = "only = {'test_two_events_at_once': ['webhooks.concurrently(by=1, line=\"app.py:1\")']}"
+    result = run(f"{SUMS}\n        {only}", "-k", "two_events")
+    assert "and the app never came there. Remove only=" in result.stdout.str()
+
+
+def test_a_plain_function_and_events_that_nothing_follows_are_not_raced(run):
+    code = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    class TestPlain(WebhookTests):
+        def connect(self, chat_fake):
+            seen = set()
+            chat_fake.webhooks.connect(handler=lambda request: seen.add(request.event.status))
+            return lambda: seen
+
+    class TestInTurn(WebhookTests):
+        def connect(self, chat_fake):
+            seen = set()
+
+            async def app(request):
+                await asyncio.sleep(0)
+                seen.add(request.event.status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: seen
+
+        def scenario(self, chat_fake):
+            message = chat_fake.send_text()
+            chat_fake.settle()
+            message.deliver()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestInTurn
+skipped  two_events_at_once
+           no event can overtake another: cause two without settle(), an
+           assertion or a clock move between them
+TestPlain
+skipped  two_events_at_once
+           a plain function handles one event at a time: connect your app as
+           wsgi=, asgi= or by its URL
+""")
+
 
 #: Apps that are called in threads, where two attempts are made at once.
 IN_THREADS = """
@@ -1726,13 +1918,13 @@ def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
     result = run(code, "-q", "-k", "not forgeries")
     _, _, shown = result.stdout.str().partition("[100%]\n")
     assert "\n".join(shown.splitlines()[:-1]) == snapshot("""\
-test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 17
+test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 18
   skipped: snapshot_changes, duplicates, duplicates_under_another_id,
-  duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
-  webhooks_before_the_response, a_crash, an_error, a_failing_api,
-  a_later_version (connect() returned no snapshot, so only responses were
-  checked; return a function that returns your app's state, as in lambda:
-  dict(app.statuses)); snapshot_is_right, a_month_later, around_midnight
+  duplicates_days_later, duplicates_at_once, another_order, two_events_at_once,
+  a_read_at_once, webhooks_before_the_response, a_crash, an_error,
+  a_failing_api, a_later_version (connect() returned no snapshot, so only
+  responses were checked; return a function that returns your app's state, as in
+  lambda: dict(app.statuses)); snapshot_is_right, a_month_later, around_midnight
   (nothing says what is right: write expected(self, chat_fake));
   an_unknown_message (your app sends nothing, so it knows none of the messages
   anyway); people_write (your endpoint does not listen for
@@ -1788,7 +1980,8 @@ TestWebhooks
 FAILED   duplicates: it passes: remove it from expected_failures
 ok       duplicates_under_another_id: 3 worlds
 ok       duplicates_days_later: 3 events
-ok       duplicates_at_once: 6 worlds; both attempts met before Shop.save
+ok       duplicates_at_once
+           6 worlds; both attempts met before Shop.save and after Shop.save
 expected forgeries
            forgeries got through: unsigned, with empty headers, with malformed
            headers, with a bare signature, with another scheme's prefix, with a

@@ -74,10 +74,16 @@ def save_at_once(session: Session, id: str, status: str, price: str) -> None:
 
 
 def look_and_save(session: Session, id: str, status: str, price: str) -> None:
-    """Look first, as most apps do: of two threads that insert, the database refuses one."""
-    known = session.get(Message, id)
-    if known is None or RANK.get(status, 0) > known.rank:
-        session.merge(Message(id=id, status=status, rank=RANK.get(status, 0), price=price))
+    """Look first, as most apps do: of two threads that insert, the database refuses one.
+
+    And of two that update, the one that looked too early changes nothing.
+    """
+    values = {"status": status, "rank": RANK.get(status, 0), "price": price}
+    if session.get(Message, id) is None:
+        session.add(Message(id=id, **values))
+    else:
+        is_news = Message.rank < values["rank"]
+        session.execute(sa.update(Message).where(Message.id == id, is_news).values(values))
 
 
 def create_fastapi(engine: sa.Engine, service: Service, save: Save) -> FastAPI:

@@ -43,4 +43,4 @@ class TestInTheTestsTransaction(TestCommitted):
     """The same, faster, where nothing is committed."""
 
     # Attempts at the same time run in threads, which wait for the test's transaction.
-    test_duplicates_at_once = None
+    test_duplicates_at_once = test_two_events_at_once = None

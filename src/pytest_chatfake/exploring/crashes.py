@@ -13,7 +13,7 @@ from ..webhooks.attending import Attend
 from .crash_watch import CrashWatch
 from .database_calls import find_call
 from .injected_errors import ErrorWatch, find_error
-from .meetings import Place, Point
+from .meetings import Meeting, Overtaking, Place, Point
 from .named_functions import find_function
 from .point_watch import CrashPoint
 
@@ -30,17 +30,34 @@ def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
     return ", ".join(shown), partial(CrashWatch, point, functions)
 
 
-def meet_at(nth: int | None, timeout: float, **given: object) -> tuple[str, Place]:
+def meet_at(
+    by: int, nth: int | None, held: str, timeout: float, **given: object
+) -> tuple[str, Place]:
     """Return the arguments as a test writes them, and the place where attempts meet.
 
     Raises:
         TypeError, ValueError: As :meth:`.Webhooks.concurrently` says.
     """
+    is_later, of_two_events = held == "later", check_int(by, "by", 0) > 0
     example = "by=0, line='app.py:41'"
     kind, name, functions = _point_of(given, "concurrently", example, find_call)
+    if nth is None and of_two_events:
+        raise ValueError(
+            "nth: expected a number, because an event is only held once for another one, got "
+            "None. With by=0, which posts an event twice, None means each time"
+        )
+    if is_later and not of_two_events:
+        raise ValueError(
+            "held='later': expected by=1 or more, which posts an event with a later one, got by=0"
+        )
     point = Point(kind, name, None if nth is None else check_int(nth, "nth", 1))
-    shown = [*shown_arguments(**{kind: name}), *[f"nth={nth}"] * (nth != 1)]
-    return ", ".join(shown), Place(point, next(iter(functions), None), timeout)
+    shown = [
+        *shown_arguments(**{kind: name}),
+        *[f"nth={nth}"] * (nth != 1),
+        *shown_arguments(held="later" if is_later else None),
+    ]
+    make = partial(Overtaking, is_later_held=is_later) if of_two_events else Meeting
+    return ", ".join(shown), Place(point, next(iter(functions), None), timeout, make)
 
 
 def _point_of(

@@ -42,7 +42,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return f"{event} had not arrived when the body failed"
     if kind.fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
-        return _describe_round(beside, subject) + log.held
+        return _describe_round(beside, subject) + _describe_hold(deviation, beside, subject, log)
     is_again = len(indexes) > 1
     between = attempts[first + 1 : indexes[1]] if is_again else []
     after = f" after {_names(between)}" if between else ""
@@ -88,6 +88,20 @@ def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -
     twice = " twice" * (is_one and len(endpoints) < 2)
     does = "ran" if subject.is_call else "arrived"
     return f"{_names(attempts)} {does}{twice} at the same time{at}"
+
+
+def _describe_hold(
+    deviation: Deviation, beside: Sequence[LoggedAttempt], subject: LoggedAttempt, log: WorldLog
+) -> str:
+    if not log.held:
+        return ""
+    if log.has_met:
+        return f", and both attempts met {log.held}"
+    held = "one attempt"
+    if deviation.extent:  # of two different events
+        is_later = dict(deviation.more).get("held") == "later"
+        held = next(each.name for each in beside if (each is not subject) == is_later)
+    return f", and {held} was held {log.held}"
 
 
 def _names(attempts: Sequence[LoggedAttempt]) -> str:

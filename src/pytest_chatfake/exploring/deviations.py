@@ -233,7 +233,15 @@ KINDS: Final[Mapping[str, Kind]] = {
         distances=_before_the_barrier,
         extent="by",
         least=1,
-        needs=f"{_NO_TWO}; or {ONE_AT_A_TIME}",
+        needs=_NO_TWO,
+    ),
+    "two_events_at_once": Kind(
+        Concurrently,
+        extent="by",
+        least=1,
+        more=("held", "nth", *PLACES),
+        is_alone=True,
+        needs=_NO_TWO,
     ),
     "crash": Kind(
         Crash,
@@ -356,6 +364,12 @@ POSTED: Final = {"unknown_value": "value", "unknown_type": "type", "unknown_even
 
 #: The kinds that fail at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
+
+
+#: The kinds whose attempts at the same time meet at such points.
+MEETING: Final = frozenset(
+    name for name, kind in KINDS.items() if kind.fault is Concurrently and kind.more
+)
 
 
 def has_points(kinds: Iterable[str]) -> bool:
@@ -502,6 +516,8 @@ def _is_possible(deviation: Deviation) -> bool:
                 find_call(name, place) if is_anywhere else find_function(name, place)
         if "raises" in more:
             find_error(more["raises"], "raises")
+        if more.get("held", "later") != "later":
+            return False
         places = len(deviation.place)
         return {*more} <= {*kind.more} and (places == 1 or (is_anywhere and not more))
     if kind.concerns == "call":

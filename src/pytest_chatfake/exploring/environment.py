@@ -17,7 +17,7 @@ from ..fake.config import ChatFakeConfig
 from ..fake.fake import opened
 from ..fake.inside import Inside
 from ..webhooks.events import Event
-from .meetings import Point
+from .meetings import Limits, Point
 from .search import CheckedOptions
 from .undoing import changes, undo_since
 
@@ -34,6 +34,7 @@ class Environment:
     Attributes:
         config, scope: As given.
         ends: How meetings ended, by point.
+        limits: How long attempts are held for other ones at most.
         spent: Nanoseconds of real time, by what took them.
     """
 
@@ -43,6 +44,7 @@ class Environment:
         self.spent: Counter[str] = Counter()
         self._busy_with, self._since = "", monotonic_ns()
         self.ends: dict[Point, set[str]] = {}
+        self.limits: Limits = Limits()
         self._start = start
         self._is_open = False
         self._random = random.getstate()

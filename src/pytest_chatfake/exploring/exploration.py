@@ -44,7 +44,7 @@ from .failure_report import FailureReport, ReadyMadeTest
 from .late_threads import about_late, note_work
 from .outlines import gist, outline, refuse_difference
 from .printed_errors import note_printed_errors
-from .search import Search, WorldLog
+from .search import RACES, Search, WorldLog
 from .trials import RUNS, Trials
 from .tried import Tried
 from .world import Body, World, is_skip
@@ -227,7 +227,7 @@ class Exploration:
             if now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
-            world = await self._try_world(deviations)
+            world = await self._try_races(deviations)
             if world is None:
                 continue
             if world.error is not None:
@@ -269,9 +269,23 @@ class Exploration:
         if self._ready_made is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
+    async def _try_races(self, deviations: tuple[Deviation, ...]) -> World | None:
+        # If a world with several races fails, find out which of them is to blame.
+        if len(deviations) > 1 and self._scope.kinds == RACES:
+            world = await self._trials.run(deviations, self._trials.baseline)
+            if world.error is None and not world.comparison.suspects:
+                return world
+            for race in deviations:
+                one = await self._try_world((race,))
+                if one is not None and one.error is not None:
+                    return one
+        return await self._try_world(deviations)
+
     async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         trials = self._trials
+        if any(each.kind in RACES and each.start in trials.disordered for each in deviations):
+            return None
         world = await trials.run(deviations, trials.baseline)
         if why := world.early.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
@@ -286,7 +300,15 @@ class Exploration:
                 world.require_all_fired()
             trials.unfired |= unfired
             return None
-        return await trials.prove(world)
+        proven = await trials.prove(world)
+        if proven is None or proven.error is None:
+            return proven
+        in_turn = await trials.run_in_turn(proven)
+        why = self._ready_made.why_in_order if self._ready_made else ""
+        if in_turn is not None and why:
+            trials.unfired |= dict.fromkeys([each.kind for each in deviations], why)
+            return None
+        return in_turn or proven
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -298,8 +320,7 @@ class Exploration:
         for deviations in candidates:
             if len(deviations) != 1:
                 break
-            kind, what = deviations[0].kind, deviations[0].what
-            if what in failing:
+            if deviations[0].what in failing:
                 continue
             if monotonic() >= (end if tried < _FURTHER else until):
                 break
@@ -316,17 +337,21 @@ class Exploration:
             if world.error is None:
                 self._search.add(log)
                 continue
-            failing.add(what)
+            found = world.deviations[0]  # perhaps another one, which is the cause
+            is_known = found.what in failing
+            failing |= {deviations[0].what, found.what}
+            if is_known:
+                continue
             # Failed worlds, the first finding included, aren't in `worlds`.
             number = self._search.worlds + len(lines) + 2
-            lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
+            lines.append(f"also: {found.kind} (world {number}): {describe(found, log)}")
         self._report.add_others(lines)
 
     def _require_options(self, written: World) -> None:
         written.require_chances(self._scope.kinds)
         if not written.seen.watches:
             problem = "expected an in-process app, got none"
-            for kind in sorted(CRASHING):
+            for kind in sorted({*CRASHING, *RACES}):
                 self._tried.leave_out(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
             watches = written.seen.watches

@@ -126,11 +126,12 @@ class Explorer:
                   ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``,
                   ``"lose_response"``, ``"refuse"`` and ``"webhooks_first"``; the others are
                   ``"lose"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
-                  ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
-                  ``"unknown_value"``, ``"unknown_type"``, ``"unknown_event"``, ``"read_at_once"``,
-                  ``"during_call"``, ``"api.fail"`` and ``"api.lose_response"``; and, left out by
-                  ``"all"``, ``"api.rate_limit"``, ``"api.disconnect"``, ``"api.truncate"``,
-                  ``"api.fail_page"``, ``"api.fail_400"`` and ``"api.fail_401"``.
+                  ``"two_events_at_once"``, ``"crash"``, ``"error"``, ``"delay"``,
+                  ``"duplicate_new_id"``, ``"evolve"``, ``"unknown_value"``, ``"unknown_type"``,
+                  ``"unknown_event"``, ``"read_at_once"``, ``"during_call"``, ``"api.fail"`` and
+                  ``"api.lose_response"``; and, left out by ``"all"``, ``"api.rate_limit"``,
+                  ``"api.disconnect"``, ``"api.truncate"``, ``"api.fail_page"``,
+                  ``"api.fail_400"`` and ``"api.fail_401"``.
                 - ``limit=500``: The maximum number of worlds.
                 - ``depth=2``: The maximum number of deviations in a world; with 0, only the body as
                   written is run.
@@ -138,10 +139,10 @@ class Explorer:
                 - ``only=None``: The only world to try, as a failure printed it.
                 - ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
                   their dotted names: the app may also crash before and after each call. For
-                  ``"error"``, functions whose calls may fail. For ``"duplicate_at_once"``,
-                  functions at which two attempts meet. A mapping gives each function its exception
-                  class, as in ``{Session.commit: OperationalError}``, or None for the default of
-                  ``webhooks.error()``.
+                  ``"error"``, functions whose calls may fail. For ``"duplicate_at_once"`` and
+                  ``"two_events_at_once"``, functions at which two attempts meet. A mapping gives
+                  each function its exception class, as in ``{Session.commit: OperationalError}``,
+                  or None for the default of ``webhooks.error()``.
                 - ``stop_at_first=False``: Whether to stop at the first world that fails. If not,
                   more worlds with one deviation are tried, to find other kinds that fail: 75
                   worlds, or more if that takes no longer than the search so far.
@@ -280,7 +281,8 @@ def checked_points(
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
         raise ValueError(
-            "crash_points= needs 'crash', 'error' or 'duplicate_at_once' in deviations="
+            "crash_points= needs 'crash', 'error', 'duplicate_at_once' or 'two_events_at_once' in "
+            "deviations="
         )
     return found if tries else None, errors
 

@@ -25,11 +25,14 @@ class ReadyMadeTest(NamedTuple):
         name: The test's name.
         as_written: Returns the test's code, given what a world was compared with.
         wants: Whether it tries a deviation, given the log of the world as written.
+        why_in_order: Why it isn't to blame an app that can't handle another order of two events;
+            empty: it is.
     """
 
     name: str
     as_written: Callable[[Comparison], Written]
     wants: Callable[[Deviation, WorldLog], bool]
+    why_in_order: str = ""
 
 
 class FailureReport:
@@ -105,7 +108,7 @@ class FailureReport:
         found.note(note)
         self.show_timeline(world, error)
         more = list[str]()
-        if world.inside.had_threads and not world.held:
+        if world.inside.had_threads and not world.log().held:
             more.append(
                 f"Attempts ran in threads: this world failed {RUNS} times in a row, but may pass "
                 f"next time."

@@ -1,4 +1,4 @@
-"""The first three tests of ``WebhookTests``: if one fails, tests that would also fail say so."""
+"""Tests of ``WebhookTests`` that report a cause: if one fails, others that also would say so."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ CHANGE: Final = "test_snapshot_changes"
 #: skipped.
 RIGHT: Final = "test_snapshot_is_right"
 
+#: If this test fails, another order of events is not reported in other tests.
+ORDER: Final = "test_another_order"
+
 #: Which of these have failed in this process: the node of the class, the ids of parameters, and the
 #: test's own name.
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
@@ -29,7 +32,7 @@ def has_failed(item: pytest.Item, name: str) -> bool:
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Note whether a test is one of them and has failed; after retries, the last run counts."""
     name = getattr(item, "originalname", item.name)
-    if report.when != "call" or name not in {FIRST, CHANGE, RIGHT}:
+    if report.when != "call" or name not in {FIRST, CHANGE, RIGHT, ORDER}:
         return
     _failed_in(item).discard(_key_of(item, name))
     # A failed report without an error is an expected failure that passed.

@@ -1,7 +1,13 @@
-"""Lets the two attempts of an event meet at a point inside the app.
+"""Lets two attempts at the same time meet at a point inside the app.
 
-The attempt that reaches the point first is held there until the other one has come as far, or has
-ended. So two attempts that both look for a row before either of them inserts it do so in each run.
+Of the two attempts of an event, the one that reaches the point first is held there until the other
+one has come as far, or has ended. So two attempts that both look for a row before either of them
+inserts it do so in each run.
+
+Two different events may change a row in different ways, so it matters which one is held. The other
+one only begins when that one is at the point, and has ended when it goes on. So one that has read a
+row before the other one changes it writes it back afterwards in each run.
+
 If the app makes the other one wait, for a lock, say, a limit of real seconds ends the hold.
 """
 
@@ -9,16 +15,18 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
+from statistics import median
 from threading import Event
 from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ..base.forks import new_lock
 from ..base.views import ordinal
+from ..domain.instants import SECOND
 from ..transport.client.cancellable import Cancellable, around
 from ..transport.client.loops import running_framework
 from ..transport.client.responses import Response
@@ -40,10 +48,12 @@ from .tripwires import set_tripwire
 T = TypeVar("T")
 
 #: Real seconds that an attempt is held at most. Where a hold has ended by the limit, the next one
-#: very likely will, too, so its limit is shorter.
+#: very likely will, too, so its limit is shorter; but not so short that an attempt which the app
+#: doesn't delay would take longer.
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
+_UNDELAYED: Final = 3
 
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5
@@ -92,6 +102,33 @@ class Point(NamedTuple):
         return f"at {self.name}" + f" for {which}time" * is_later
 
 
+class Limits:
+    """How long an attempt is held at most, by point.
+
+    Attributes:
+        most: The limit, in real seconds, where no hold has ended by it.
+        least: The shortest limit.
+    """
+
+    def __init__(self) -> None:
+        self.most: float = _LIMIT
+        self.least: float = _LEAST
+        self._shortened: dict[tuple[str, str], float] = {}
+
+    def note_lengths(self, lengths: Sequence[int]) -> None:
+        """Note how many nanoseconds the app takes for attempts that nothing delays."""
+        usual = median(lengths) / SECOND if lengths else 0
+        self.least = min(max(_LEAST, usual * _UNDELAYED), self.most)
+
+    def of(self, point: Point) -> float:
+        """Return the real seconds that an attempt is held there at most, whatever ``nth`` is."""
+        return self._shortened.get(point[:2], self.most)
+
+    def shorten(self, point: Point) -> None:
+        """Shorten the limit, because a hold has ended by it."""
+        self._shortened[point[:2]] = max(self.of(point) * _NEXT, self.least)
+
+
 class Place:
     """The point at which the attempts of a fault's events meet.
 
@@ -99,38 +136,48 @@ class Place:
         point: The point.
         function: The function whose call is the point; None: a line, or a database call.
         timeout: The fake's timeout, in real seconds.
+        make: The class of the meetings.
 
     Attributes:
         point, function: As given, but with the function's short name.
-        limit: The real seconds that an attempt is held at most.
+        limits: How long an attempt is held there at most.
         budget: The real seconds that all holds of a meeting may last in total.
         ends: How meetings ended: the attempts ``"met"``; one was held until the other had
             ``"left"``, or to the ``"limit"``; or the point is a plain function ``"on a loop"``,
             where holding one would stop the other.
     """
 
-    def __init__(self, point: Point, function: FunctionType | None, timeout: float) -> None:
+    def __init__(
+        self,
+        point: Point,
+        function: FunctionType | None,
+        timeout: float,
+        make: Callable[[Place], Meeting],
+    ) -> None:
         self.budget: float = timeout * _SHARE
-        self.limit: float = min(_LIMIT, self.budget)
+        self.limits: Limits = Limits()
         self.ends: set[str] = set()
         self.function = function
         short = function and short_name(function, point.name)
         self.point: Point = point._replace(name=short or point.name)
+        self._make = make
 
     def __call__(self) -> Attend:
         """Begin the meeting of an event, and return what makes its attendants."""
-        return partial(Guest, Meeting(self))
+        return self._make(self).invite
 
-    def shorten(self) -> None:
-        """Shorten the limit, because a hold has ended by it."""
-        self.limit = max(self.limit * _NEXT, _LEAST)
+    @property
+    def limit(self) -> float:
+        """The real seconds that an attempt is held now at most."""
+        return min(self.limits.of(self.point), self.budget)
 
 
 class Meeting:
-    """The meeting of two attempts.
+    """The meeting of two attempts, each of which may be held for the other one.
 
     Attributes:
         point: Where they meet.
+        budget: The real seconds that are left for all its holds.
     """
 
     def __init__(self, place: Place) -> None:
@@ -140,12 +187,20 @@ class Meeting:
         self._lock = new_lock()
         self._present = 0
         self._is_over = False  # one of them has left
-        self._budget = place.budget
+        self.budget: float = place.budget
         self._came: Counter[Guest] = Counter()  # how often each one has come to the point
         self._held: Event | None = None  # set when the one that is held can go on
         self._held_at = 0  # how often that one has come
         self._is_followed = False
         self._stack = ExitStack()
+
+    def invite(self) -> Guest:
+        """Return the attendant of the next attempt."""
+        return Guest(self)
+
+    def begins_after(self, guest: Guest) -> Event | None:  # noqa: ARG002 - see Overtaking
+        """Return what an attempt waits for before the app gets it; None: nothing."""
+        return None
 
     def enter(self) -> None:
         """Take part; the first one sets up what both need."""
@@ -197,13 +252,8 @@ class Meeting:
 
     async def come_async(self, guest: Guest) -> None:
         """Do the same without blocking the loop."""
-        if (held := self._arrive(guest)) is None:
-            return
-        worker = Worker("chatfake-hold")
-        try:
-            await worker.call_async(self._wait, held)
-        finally:
-            worker.close()
+        if (held := self._arrive(guest)) is not None:
+            await _in_a_thread(self._wait, held)
 
     def _arrive(self, guest: Guest) -> Event | None:
         # Returns what to wait for; None: it goes on.
@@ -217,7 +267,7 @@ class Meeting:
                 self._let_go()
                 return None
             is_late = any(self._came[other] >= nth for other in self._came if other is not guest)
-            is_here = self.point.nth in {None, nth} and self._place.limit <= self._budget
+            is_here = self.point.nth in {None, nth} and self._place.limit <= self.budget
             if self._is_over or is_late or not is_here:
                 return None
             self._place.ends.add("left")
@@ -239,14 +289,56 @@ class Meeting:
         with self._lock:
             if held is self._held:
                 self._held = None
-                self._budget -= limit
+                self.budget -= limit
                 self._place.ends.add("limit")
-                self._place.shorten()
+                self._place.limits.shorten(self.point)
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
         if held is not None:
             held.set()
+
+
+class Overtaking(Meeting):
+    """The meeting of two attempts of which one is held; meanwhile, the other one begins and ends.
+
+    Args:
+        place: Where it is held.
+        is_later_held: Whether it is the one that is invited last.
+    """
+
+    def __init__(self, place: Place, *, is_later_held: bool) -> None:
+        super().__init__(place)
+        self._is_later_held = is_later_held
+        self._guests: list[Guest] = []
+        self._can_begin = Event()  # once the one that is held is at the point, or has ended
+
+    def invite(self) -> Guest:
+        guest = super().invite()
+        self._guests.append(guest)
+        return guest
+
+    def begins_after(self, guest: Guest) -> Event | None:
+        return None if self._is_held(guest) or len(self._guests) == 1 else self._can_begin
+
+    def leave(self) -> None:
+        super().leave()
+        self._can_begin.set()
+
+    def _is_held(self, guest: Guest) -> bool:
+        return (guest is self._guests[0]) is not self._is_later_held
+
+    def _arrive(self, guest: Guest) -> Event | None:
+        if _is_away.get() or not self._is_held(guest):
+            return None
+        with self._lock:
+            self._came[guest] += 1
+            if self._is_over or self._came[guest] != self.point.nth:
+                return None
+            self._place.ends.add("left")
+            self._held = Event()
+            self._can_begin.set()
+            return self._held
 
 
 class Guest:
@@ -262,6 +354,7 @@ class Guest:
 
     def __init__(self, meeting: Meeting) -> None:
         self.meeting = meeting
+        self._has_begun = False  # the app has got the attempt
         self._is_running = False
         self._stack = ExitStack()
 
@@ -285,6 +378,8 @@ class Guest:
         """Call an app's code in the running thread."""
         token = _guest.set(self)  # a pool's thread may have another context
         try:
+            if (begins := self._begins_after()) is not None:
+                begins.wait(self.meeting.budget)
             if self.meeting.is_at_database:
                 return call_and_listen(self._hear, function, *args)
             return function(*args)
@@ -297,11 +392,18 @@ class Guest:
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
         """Await an app's code, and hold it where it awaits."""
+        if (begins := self._begins_after()) is not None:
+            awaitable = _awaited_after(begins, self.meeting.budget, awaitable)
         if self._is_running or self.meeting.point.kind != "line":  # or the app uses another fake
             return await cancellable.run(key, awaitable)
         self._is_running = True
         self.meeting.follow_tasks()
         return await cancellable.run(key, self.followed(_awaited(awaitable)))
+
+    def _begins_after(self) -> Event | None:
+        # What it waits for now, before the app gets it.
+        has_begun, self._has_begun = self._has_begun, True
+        return None if has_begun else self.meeting.begins_after(self)
 
     def followed(self, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Await a coroutine of the app, and hold it where it awaits."""
@@ -326,3 +428,22 @@ def _as_task(coroutine: Any) -> Coroutine[Any, Any, Any] | None:
 
 async def _awaited(awaitable: Awaitable[T]) -> T:
     return await awaitable
+
+
+async def _awaited_after(begins: Event, limit: float, awaitable: Awaitable[T]) -> T:
+    try:
+        await _in_a_thread(begins.wait, limit)
+    except BaseException:
+        if isinstance(awaitable, Coroutine):
+            awaitable.close()  # or Python warns that it was never awaited
+        raise
+    return await awaitable
+
+
+async def _in_a_thread(wait: Callable[..., object], *args: Any) -> None:
+    # Wait without blocking the loop.
+    worker = Worker("chatfake-hold")
+    try:
+        await worker.call_async(wait, *args)
+    finally:
+        worker.close()

@@ -70,7 +70,7 @@ class PointWatch:
         listens: Whether it also counts database calls; the app can't crash there.
 
     Attributes:
-        calls: The database calls that plain code made, by name.
+        calls: How many database calls plain code made, by name.
         points: The points that the attempt reached, with the app's lines that led there. Successive
             suspensions with the same lines are steps of one `await`, so only the last is kept.
         started: The app's lines that start something in a worker thread, where it isn't crashed.
@@ -90,7 +90,7 @@ class PointWatch:
         *,
         listens: bool = False,
     ) -> None:
-        self.calls: dict[str, None] = {}
+        self.calls: dict[str, int] = {}
         self.points: dict[CrashPoint, list[str]] = {}
         self.started: dict[str, None] = {}
         self.awaited: dict[str, None] = {}
@@ -174,7 +174,7 @@ class PointWatch:
 
     def _count_database_call(self, kind: str, name: str) -> None:
         if kind == "before" and self._is_counting:
-            self.calls[name] = None
+            self.calls[name] = self.calls.get(name, 0) + 1
 
     # Code that suspends
 

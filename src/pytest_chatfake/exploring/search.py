@@ -17,19 +17,33 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
-from ..webhooks.faults import Concurrently
+from ..webhooks.faults import ONE_AT_A_TIME, Concurrently
 from .client_calls import is_client_call
 from .deviations import CRASHING, DEFAULT, KINDS, POSTED, Call, Deviation
 from .posted_fields import Way
 
 #: The types of events that stand for a call of the app's own code.
 CALLS: Final = ("send()", "work()")
+
+#: Why two events can't be forced to race, although one follows the other.
+_NOWHERE: Final = (
+    "nowhere to hold an event: your handler never awaits and calls no database. Name the function "
+    "that writes: crash_points = [Session.commit]"
+)
+
+#: Before how many database calls of the same name, the last ones, an event is held. An app reads
+#: before it writes.
+_CALLS: Final = 4
+
+
+#: The kinds of an exploration whose worlds may have several races.
+RACES: Final = ("two_events_at_once",)
 
 
 class LoggedAttempt(NamedTuple):
@@ -48,7 +62,7 @@ class LoggedAttempt(NamedTuple):
         points: Where the app can crash during it.
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
-        calls: The database calls during it, by name.
+        calls: How many database calls were made during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
         is_call: Whether it stands for a call of the app's own code, such as ``send()``.
         at: The number of its endpoint.
@@ -65,7 +79,7 @@ class LoggedAttempt(NamedTuple):
     points: Sequence[tuple[str, str, int]] = ()
     crash: str = ""
     is_retry: bool = False
-    calls: Sequence[str] = ()
+    calls: Mapping[str, int] = {}
     call: str = ""
     is_call: bool = False
     at: int = 0
@@ -135,6 +149,7 @@ class WorldLog(NamedTuple):
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
         held: Where an attempt was held for another one, in words; empty: nowhere.
+        has_met: Whether the other one came there as well.
         has_routes: Whether there are routes that the app could call.
         posted: The changes of fields that ``outbound=`` wrote, by kind.
     """
@@ -148,6 +163,7 @@ class WorldLog(NamedTuple):
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
     held: str = ""
+    has_met: bool = False
     has_routes: bool = False
     posted: Mapping[str, tuple[Way, ...]] = {}
 
@@ -273,6 +289,8 @@ class _Options:
             return self._crashes(kind)
         if kind == "read_at_once":
             return self._reads(kind)
+        if kind == "two_events_at_once":
+            return self._pairs(kind)
         if traits.is_late and not (self.log.calls or self.log.has_routes):
             return iter(())
         return self._pauses(kind) if traits.is_time else self._moves(kind)
@@ -300,6 +318,43 @@ class _Options:
         if not all(is_client_call(name) for _, name, _ in attempt.points):
             calls = []
         return ([] if self.taken else [*points, *calls]) or [()]
+
+    def _pairs(self, kind: str) -> Iterator[_Found]:
+        # At each point that one event reaches, it is held while the other one is handled. Which one
+        # it is makes a difference if their statuses differ, above all if one of them has a price.
+        races = self.races()
+        both = max(races, key=_loses_a_price, default=None)
+        for race in sorted(races, key=itemgetter(2)):
+            first, second, distance = race
+            holds = _holds(first)
+            if race is both and first.status != second.status:
+                holds += [(("held", "later"), *hold) for hold in _holds(second)]
+            for more in holds:
+                yield distance, Deviation(kind, first.number, distance, more)
+
+    def races(self) -> Collection[_Race]:
+        """Return which two events race, and how far they are apart.
+
+        The code that handles events goes by their status, so one pair is enough for each two
+        statuses of a message; and for each status of two messages, which may change the same sum.
+        It is the last such pair, because a later event of its message could hide what is lost. An
+        event isn't held back past another one of its message, which would be another order.
+        """
+        found: dict[Key, _Race] = {}
+        for slot in self.slots.values():
+            first = slot.attempt
+            later = self.log.attempts[slot.position + 1 :][: slot.near]
+            for distance, second in enumerate(later, 1):
+                if second is None or second.at != first.at or second.is_retry:
+                    continue
+                is_same = first.message != 0 and first.message == second.message
+                if first.overlaps and (is_same or first.status == second.status):
+                    key = is_same, first.at, first.status, second.status
+                    if key not in found or distance <= found[key][2]:
+                        found[key] = first, second, distance
+                if is_same:
+                    break
+        return found.values()
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
         # Wherever the body moves time and, if a kind moves time itself, also after a session's end.
@@ -342,6 +397,31 @@ class _Options:
 def _at(where: str, name: str, nth: int) -> Way:
     # The arguments of a fault at a point inside the app.
     return (where, name), *[("nth", nth)] * (nth > 1)
+
+
+#: Two events that race, and how far they are apart.
+_Race: TypeAlias = tuple[LoggedAttempt, LoggedAttempt, int]
+
+
+def _loses_a_price(race: _Race) -> tuple[bool, bool, int]:
+    # Sorts races by how likely it is that the later event overwrites a price.
+    first, second, _ = race
+    return first.status != second.status, first.status == "delivered", first.number
+
+
+def _holds(attempt: LoggedAttempt) -> list[Way]:
+    # Where an event can be held for another one. Before its first database call, it has read
+    # nothing yet, and before it commits, it has written.
+    points = [_at(*point) for point in attempt.points]
+    if all(is_client_call(name) for _, name, _ in attempt.points):
+        calls = [
+            [_at("before", name, nth + 1) for nth in range(times)]
+            for name, times in attempt.calls.items()
+            if len(attempt.calls) == 1 or not name.endswith(".commit")
+        ]
+        calls[:1] = [each[1:] or each for each in calls[:1]]
+        points += chain.from_iterable(each[-_CALLS:] for each in calls)
+    return points
 
 
 def possible_deviations(
@@ -392,7 +472,8 @@ class Search:
         parents: list[_Parent] = [((), self.written)]
         for _ in range(self._scope.depth):
             grown: list[_Parent] = []
-            for deviations in self._grow(parents):
+            worlds = self._grow(parents)
+            for deviations in self._together(worlds) if self._scope.kinds == RACES else worlds:
                 if not self.left_out.keys().isdisjoint(d.kind for d in deviations):
                     continue
                 if self.worlds >= self._scope.limit:
@@ -419,6 +500,15 @@ class Search:
             for each in self.written.calls
         ]
         self._written = self.written._replace(calls=calls)
+
+    def needs(self, kind: str) -> str:
+        """Return what the body as written lacks, if it has nothing to try for a kind."""
+        overlaps = any(each.overlaps for each in self.written.attempts if each is not None)
+        if KINDS[kind].fault is Concurrently and not overlaps:
+            return ONE_AT_A_TIME
+        if kind in RACES and _Options(self.written, ()).races():
+            return _NOWHERE
+        return KINDS[kind].needs
 
     def without_options(self) -> list[str]:
         """Return the kinds for which the body as written has nothing to try.
@@ -447,6 +537,20 @@ class Search:
             if deviations not in found:
                 found.add(deviations)
                 yield candidate.deviations
+
+    def _together(self, worlds: Iterable[tuple[Deviation, ...]]) -> Iterator[tuple[Deviation, ...]]:
+        # Races of other events don't disturb each other, so one world has several of them.
+        places = {each.number: n for n, each in enumerate(self.written.attempts) if each}
+        left = sorted(chain.from_iterable(worlds), key=attrgetter("start"))
+        while left:
+            group = list[Deviation]()
+            end = -1
+            for race in left:
+                if places[race.start] > end:
+                    group.append(race)
+                    end = places[race.start] + race.extent
+            left = [race for race in left if race not in group]
+            yield tuple(group)
 
     def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
         # Sorted, so that _grow() can merge them.

@@ -43,6 +43,7 @@ class Trials:
         uncompared: The steps after which no snapshot could be compared.
         sometimes: Which deviations failed in one run and passed in another; empty: none did.
         unfired: Why a kind's deviations had no effect, or prove nothing.
+        disordered: The numbers of events that the app can't handle after the ones that follow them.
         late_threads: The app's threads and jobs that may have written to a snapshot too late.
     """
 
@@ -55,6 +56,7 @@ class Trials:
         self.uncompared: set[int] = set()
         self.sometimes: str = ""
         self.unfired: dict[str, str] = {}
+        self.disordered: set[int] = set()
         self.late_threads: list[Work] = []
 
     async def run(
@@ -146,6 +148,21 @@ class Trials:
         if (await self.run_control(baseline, world.deviations)).error is not None:
             return None
         return await self._confirm(await self.run(world.deviations, baseline))
+
+    async def run_in_turn(self, world: World) -> World | None:
+        """Run a world in which two events come at the same time with one after the other.
+
+        Returns:
+            A run that fails, so that another order is to blame; None: the app handles every order.
+        """
+        for each in world.deviations:
+            orders = (each.extent - 1, each.extent) if each.kind == "two_events_at_once" else ()
+            for by in filter(None, orders):
+                moved = Deviation("reorder", each.start, by)
+                if (in_turn := await self.run((moved,), world.baseline)).error is not None:
+                    self.disordered.add(each.start)
+                    return in_turn
+        return None
 
     async def learn_steps(self, first: World) -> None:
         """Learn the snapshots between the steps, if taking them changes nothing."""

@@ -65,7 +65,7 @@ class Tried:
             self.cannot_crash = "; ".join(filter(None, [why, self.cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see cannot_crash
-                search.left_out.setdefault(kind, KINDS[kind].needs)
+                search.left_out.setdefault(kind, search.needs(kind))
         search.left_out |= {kind: why for kind, why in unfired.items() if kind not in self.kinds}
         if why := self._trials.memories.why_not_aged:
             moving = {kind for kind in self.kinds if KINDS[kind].moves_time}

@@ -27,7 +27,7 @@ from .deviations import Deviation
 from .exploration import Exploration
 from .explorer import Explorer
 from .failure_report import ReadyMadeTest
-from .first_tests import CHANGE, FIRST, RIGHT, has_failed
+from .first_tests import CHANGE, FIRST, ORDER, RIGHT, has_failed
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import Parameters, ReadyMade, item_of, writes
@@ -231,7 +231,9 @@ class WebhookRun(ReadyMadeRun):
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        row = ReadyMadeTest(self._name, self._as_written, plan.wants or _wants_all)
+        row = ReadyMadeTest(
+            self._name, self._as_written, plan.wants or _wants_all, self._why_in_order
+        )
         try:
             exploration = self._run_explorer(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
@@ -272,6 +274,15 @@ class WebhookRun(ReadyMadeRun):
         # The other test says why this one would fail.
         if self._name != name and has_failed(self._item, name):
             pytest.skip(f"{name} fails")
+
+    @property
+    def _why_in_order(self) -> str:
+        # Why another order of events may fail, and isn't reported here; empty: it is.
+        if has_failed(self._item, ORDER):
+            return f"{ORDER} fails"
+        if item_of(self._tests.expected_failures, ORDER):
+            return f"{ORDER} is expected to fail"
+        return f"{ORDER} is left out" * (getattr(self._tests, ORDER) is None)
 
     def _note_errors(self, failure: Exception | None = None) -> None:
         # Name what the app logged for events that it accepted, unless the failure does.

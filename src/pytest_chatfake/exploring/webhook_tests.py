@@ -23,6 +23,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from .baseline import HARMLESS
 from .deviations import EARLY, POSTED
+from .exploration import Exploration
 from .explorer import Explorer
 from .ready_made import ReadyMade, writes
 from .scene import Scene
@@ -56,7 +57,7 @@ _PRICE: Final = "0.0715"
 
 
 class WebhookTests(ReadyMade):
-    """Is your webhook handler idempotent? Write ``connect()``, and get nineteen tests.
+    """Is your webhook handler idempotent? Write ``connect()``, and get twenty tests.
 
     Subclass it in a test module, and connect a new app in each call::
 
@@ -218,41 +219,23 @@ class WebhookTests(ReadyMade):
         The attempt that first comes to a crash point, to an awaiting line or, if there is neither,
         to a database call is held until the other one is there as well, or has ended.
         """
-        failed: list[str] = []  # how both attempts of a pair failed; empty: one did not
-        had_threads: list[bool] = []
-
-        async def note(scene: Scene) -> None:
-            pair = [
-                attempt
-                for attempt in scene.fake.webhooks.attempts
-                if any(mark.kind == "concurrently" for mark in attempt.marks)
-            ]
-            if pair:
-                had_threads.append(scene.inside.had_threads)
-                logged = logged_error(pair[0])
-                why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
-                is_done = any(each.ok and not logged_error(each) for each in pair)
-                failed.append("" if is_done else why)
-
-        advice = "" if self.crash_points else f". {_NAME_IT}"
-        exploration = webhook_run.compare(
-            "duplicate_at_once", ending=note, raise_exceptions=False, advice=advice
-        )
-        if failed and all(failed):
-            pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
-        if meetings := exploration._tried.meetings:
-            webhook_run.note(meetings)
-        elif any(had_threads):
-            why = f"the attempts ran in threads{advice}"
-            if not webhook_run.runs_here:
-                why = "your app is connected by its URL"
-            webhook_run.note(f"by chance, because {why}")
+        _compare_at_once(self, webhook_run, "duplicate_at_once")
 
     def test_another_order(self, webhook_run: WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
         exploration = webhook_run.compare("reorder", "refuse")
         if not exploration._tried.has_another_order:
             pytest.skip(_IN_ORDER)
+
+    def test_two_events_at_once(self, webhook_run: WebhookRun) -> None:
+        """Handle two events at the same time; if the app refuses one, it is retried.
+
+        The events belong to one message, or have the same status. One of them is held at a point
+        such as those of duplicates, and the other one only begins then.
+        """
+        exploration = _compare_at_once(self, webhook_run, "two_events_at_once")
+        for why in exploration._trials.unfired.values():
+            webhook_run.note(f"events whose order matters to your app were left out: {why}")
 
     def test_a_read_at_once(self, webhook_run: WebhookRun) -> None:
         """Handle a ``read`` without a ``delivered``, because the chat was open (§3 rule 1)."""
@@ -396,6 +379,38 @@ class WebhookTests(ReadyMade):
                     webhook_run.note(note)
 
         webhook_run.explore(ending=forge)
+
+
+def _compare_at_once(tests: WebhookTests, webhook_run: WebhookRun, kind: str) -> Exploration:
+    # Compare worlds in which two attempts are made at the same time.
+    failed: list[str] = []  # how both attempts at the same time failed; empty: one did not
+    had_threads: list[bool] = []
+
+    async def note(scene: Scene) -> None:
+        pair = [
+            attempt
+            for attempt in scene.fake.webhooks.attempts
+            if any(mark.kind == "concurrently" for mark in attempt.marks)
+        ]
+        if pair:
+            had_threads.append(scene.inside.had_threads)
+            logged = logged_error(pair[0])
+            why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
+            is_done = any(each.ok and not logged_error(each) for each in pair)
+            failed.append("" if is_done else why)
+
+    advice = "" if tests.crash_points else f". {_NAME_IT}"
+    exploration = webhook_run.compare(kind, ending=note, raise_exceptions=False, advice=advice)
+    if failed and all(failed):
+        pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
+    if meetings := exploration._tried.meetings:
+        webhook_run.note(meetings)
+    elif any(had_threads):
+        why = f"the attempts ran in threads{advice}"
+        if not webhook_run.runs_here:
+            why = "your app is connected by its URL"
+        webhook_run.note(f"by chance, because {why}")
+    return exploration
 
 
 def _wait_for_night(fake: ChatFake, hours: int) -> object:

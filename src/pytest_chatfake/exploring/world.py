@@ -33,7 +33,7 @@ from ..report.entries import has_failed_itself
 from .baseline import Baseline, Comparison
 from .client_calls import client_calls
 from .crash_watch import CrashWatch
-from .deviations import Deviation
+from .deviations import MEETING, Deviation
 from .early_webhooks import EarlyWebhooks
 from .environment import Environment
 from .meetings import Place
@@ -110,6 +110,8 @@ class World:
         try:
             self._set_up(fake)  # its errors are none of the body's, so they are raised
             await self._run_to_the_end(body, fake)
+            if self._is_written:
+                environment.limits.note_lengths(self.seen.lengths)
         finally:
             if self.memories is not None:
                 self.memories.end()
@@ -156,14 +158,13 @@ class World:
             for fault in self._faults:
                 outlast_barriers(fault)
         for place in self._places:
-            if "limit" in environment.ends.get(place.point, ()):
-                place.shorten()
+            place.limits = environment.limits
 
     def _watch(self, points: Mapping[FunctionType, str]) -> PointWatch:
         # Made for each attempt, as the app may import its client late.
         scope = self._environment.scope
         calls = client_calls() if scope.calls_count else {}
-        return PointWatch({**calls, **points}, listens="duplicate_at_once" in scope.kinds)
+        return PointWatch({**calls, **points}, listens=not MEETING.isdisjoint(scope.kinds))
 
     async def _run_to_the_end(self, body: Body, fake: ChatFake) -> None:
         try:
@@ -204,7 +205,9 @@ class World:
         pairs = zip(self.deviations, self._faults, strict=True)
         fired = [deviation for deviation, fault in pairs if fault.fired]
         writer = LogWriter(self.seen, self._environment)
-        return writer.log(fired, held=self.held, is_written=self._is_written)
+        return writer.log(
+            fired, held=self._held, has_met=self._has_met, is_written=self._is_written
+        )
 
     @cached_property
     def early(self) -> EarlyWebhooks:
@@ -242,14 +245,14 @@ class World:
         return [place for place in places if isinstance(place, Place)]
 
     @property
-    def held(self) -> str:
-        """Where an attempt was held for another one, in words; empty: nowhere."""
-        for place in self._places:
-            if "met" in place.ends:
-                return f", and both attempts met {place.point}"
-            if place.ends & {"left", "limit"}:
-                return f", and one attempt was held {place.point}"
-        return ""
+    def _has_met(self) -> bool:
+        return any("met" in place.ends for place in self._places)
+
+    @property
+    def _held(self) -> str:
+        # Where an attempt was held for another one, in words; empty: nowhere.
+        held = (place for place in self._places if place.ends & {"met", "left", "limit"})
+        return next((str(place.point) for place in held), "")
 
     @property
     def has_deviated(self) -> bool:
@@ -311,6 +314,8 @@ class World:
                 problem = "fewer attempts follow before the next barrier"
             elif not fault.fired:
                 problem = "that never happened"
+            elif isinstance(place := meeting_place(fault), Place) and not place.ends:
+                problem = "the app never came there"
             else:
                 continue
             raise ChatFakeError(

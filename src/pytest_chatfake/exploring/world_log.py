@@ -51,12 +51,15 @@ class LogWriter:
             counts[name] += 1
             self._names[event] = name if counts[name] == 1 else f"{name} #{counts[name]}"
 
-    def log(self, fired: Sequence[Deviation], *, held: str, is_written: bool) -> WorldLog:
+    def log(
+        self, fired: Sequence[Deviation], *, held: str, has_met: bool, is_written: bool
+    ) -> WorldLog:
         """Return the log.
 
         Args:
             fired: The deviations that happened.
             held: Where an attempt was held for another one, in words; empty: nowhere.
+            has_met: Whether the other one came there as well.
             is_written: Whether it is the world as written.
         """
         inside, log = self._inside, self._seen.log
@@ -79,6 +82,7 @@ class LogWriter:
             },
             errors=self._environment.scope.errors,
             held=held,
+            has_met=has_met,
             has_routes=bool(inside.routes.shown()),
             posted=self._ways_to_evolve() if is_written else {},
         )
@@ -91,7 +95,7 @@ class LogWriter:
             round=post_of(attempt).batch,
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
-            calls=() if watch is None else tuple(watch.calls),
+            calls={} if watch is None else {**watch.calls},
             crash=_effect(attempt),
             call="" if (call := call_before(attempt)) is None else shown_call(call, self._inside),
         )

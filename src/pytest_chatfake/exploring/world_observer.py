@@ -116,6 +116,11 @@ class WorldObserver:
         return [entry.attempt for entry in self.endings]
 
     @property
+    def lengths(self) -> list[int]:
+        """How many nanoseconds of real time each attempt took."""
+        return [ended - began for began, ended in self.times.values() if ended is not None]
+
+    @property
     def watches(self) -> list[PointWatch]:
         """What watched the attempts at apps in this process, or crashed them."""
         return [*filter(None, map(watch_of, self.attempts))]

@@ -318,6 +318,7 @@ class Webhooks:
         before: Callable[..., Any] | str | None = None,
         after: Callable[..., Any] | str | None = None,
         nth: int | None = 1,
+        held: Literal["earlier", "later"] = "earlier",
         **where: Unpack[EventFilter],
     ) -> Fault: ...
     def concurrently(
@@ -328,6 +329,7 @@ class Webhooks:
         before: Callable[..., Any] | str | None = None,
         after: Callable[..., Any] | str | None = None,
         nth: int | None = 1,
+        held: Literal["earlier", "later"] = "earlier",
         **where: Unpack[EventFilter],
     ) -> Concurrent | Fault:
         """Post events at the same time (assumed).
@@ -342,17 +344,21 @@ class Webhooks:
             by: Without a block, how many other attempts, at any endpoint, an event waits for, as
                 with :meth:`reorder`. It is posted at the same time as the last of them or, if that
                 one can't overlap with it, as the next that can. With 0, an event is posted twice at
-                the same time. If the app refuses one of the two, the event is retried before
+                the same time. If the app refuses one of the two attempts, it is retried before
                 anything else happens, even without ``retry_after``.
-            line: With ``by=0``, let the two attempts of an event meet: the one that first comes to
-                this line of an in-process app is held until the other one is there as well, has
-                ended, or 0.2 real seconds are over (with a short ``timeout``, a fifth of it). Such
-                a line awaits, as in :meth:`crash`.
+            line: Let the two attempts meet. With ``by=0``, the one that first comes to this line of
+                an in-process app is held until the other one is there as well, has ended, or 0.2
+                real seconds are over (with a short ``timeout``, a fifth of it). With another
+                ``by``, one is held there just as long, and the other one only begins then. Such a
+                line awaits, as in :meth:`crash`.
             before: Let them meet before a call of this function, as in :meth:`crash`, or of a
                 database's method: ``sqlite3.Connection.execute``. A plain function that runs on an
                 event loop holds nothing.
             after: Let them meet after such a call.
-            nth: Let them meet at the nth time that each comes to the point; None: each time.
+            nth: Let them meet at the nth time that each comes to the point; with ``by=0``, None
+                means each time.
+            held: Whose attempt is held if ``by`` isn't 0: that of the ``"earlier"`` event, or that
+                of the ``"later"`` one.
             **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
@@ -361,15 +367,16 @@ class Webhooks:
             ClosedError: The fake is closed.
             TypeError: ``where`` or a point is given without ``by``, or several points are; or the
                 block is entered with ``with`` in async mode or with ``async with`` in sync mode.
-            ValueError: A point is given with another ``by`` than 0.
+            ValueError: ``held`` is given with ``by=0``, or ``nth=None`` with another ``by``.
             RuntimeError: The block is entered inside another one, or inside ``paused()``.
         """
         given = {"line": line, "before": before, "after": after}
         points = [name for name, value in given.items() if value is not None]
         points += ["nth"] * (nth is None or check_int(nth, "nth", 1) != 1)
+        points += ["held"] * (check_choice(held, "held", ["earlier", "later"]) == "later")
         if by is not None and points:
             crashes = extra("exploring.crashes", "concurrently()")
-            point = crashes.meet_at(nth, self._engine.settings.timeout, **given)
+            point = crashes.meet_at(by, nth, held, self._engine.settings.timeout, **given)
             return self._fault(Concurrently(by, *point), where)
         if by is not None:
             return self._fault(Concurrently(by), where)

@@ -234,7 +234,7 @@ class Post:
         request: What is posted.
         target: Posts it.
         batch: The number of its batch; 0 if it is made alone.
-        is_twin: Whether it is one of two attempts of an event that a fault makes at the same time.
+        is_twin: Whether it is one of two attempts that a fault makes at the same time.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
         is_posted: Whether the request was ready to be posted: neither the signer nor the function

@@ -168,9 +168,16 @@ class Repeat(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold(Decision):
-    """The attempt is made later."""
+    """The attempt is made later.
+
+    Attributes:
+        wait: What it waits for.
+        attend: Makes the attendant of this attempt, and then that of the one with which it is made
+            at the same time; None: they have none.
+    """
 
     wait: Turn | Pause | AtCall
+    attend: Attend | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from ..base.coroutines import run_at_once
@@ -385,16 +385,16 @@ class Drain:
         for post in posts:
             for decision in post.attempt._decisions:
                 if isinstance(decision, Repeat) and decision.twice.wait is None:
-                    self._pair(posts, post.attempt, decision.twice)
+                    self._pair(_twins(posts, post.attempt), decision.twice, decision.twice.attend)
+                elif isinstance(decision, Hold) and isinstance(decision.fault, Concurrently):
+                    self._pair((post, _awaited(posts)), decision, decision.attend)
 
-    def _pair(self, posts: Sequence[Post], repeat: Attempt, twice: Twice) -> None:
-        # The attempts of an event that a fault makes at the same time.
+    def _pair(self, posts: Iterable[Post], decision: Decision, attend: Attend | None) -> None:
+        # Attempts that a fault makes at the same time.
         for post in posts:
-            attempt = post.attempt
-            if (attempt.event, attempt.endpoint) == (repeat.event, repeat.endpoint):
-                post.is_twin = True
-                if twice.attend is not None:
-                    self._accompany(post, twice.attend, twice.mark)
+            post.is_twin = True
+            if attend is not None and post.attendant is None:
+                self._accompany(post, attend, decision.mark)
 
     def _end(self, posts: Sequence[Post]) -> None:
         if len(posts) > 1:
@@ -452,12 +452,12 @@ class Drain:
 
     def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
-        # of the endpoint's retries. One of two at the same time is repeated before anything
-        # else happens.
+        # of the endpoint's retries. One that a fault made at the same time as another one is
+        # repeated before anything else happens, unless an interrupt ended it.
         attempt, queue = post.attempt, self._state.queue
         if attempt.endpoint.disabled:
             queue.forget_unwanted()
-        elif post.is_twin and post.is_posted:
+        elif post.is_twin and post.is_posted and isinstance(post.result, Response | Exception):
             queue.retry_next(attempt._again(attempt._retried))
         elif by_fault:
             queue.wait(attempt._again(attempt._retried), AtBarrier())
@@ -519,3 +519,21 @@ class Drain:
             except Exception as failed:
                 error = failed
         return response, error
+
+
+def _twins(posts: Iterable[Post], repeat: Attempt) -> list[Post]:
+    # The attempts of an event that is posted twice.
+    return [
+        post
+        for post in posts
+        if (post.attempt.event, post.attempt.endpoint) == (repeat.event, repeat.endpoint)
+    ]
+
+
+def _awaited(posts: Sequence[Post]) -> Post:
+    # The first attempt of a batch that has not waited for another one.
+    for post in posts:
+        decisions = post.attempt._decisions
+        if not any(isinstance(each, Hold) and each.attend is not None for each in decisions):
+            return post
+    return posts[-1]

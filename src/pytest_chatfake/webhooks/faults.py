@@ -244,10 +244,6 @@ class Concurrently(Fault):
 
     def __init__(self, by: int, point: str = "", meet: Callable[[], Attend] | None = None) -> None:
         self._steps = check_int(by, "by", 0)
-        if by and meet is not None:
-            raise ValueError(
-                f"concurrently() takes {point} only with by=0, which posts an event twice"
-            )
         super().__init__(*shown_arguments(by=by), *[point] * (meet is not None))
         self._meet = meet  # makes what makes the attendants of one batch
 
@@ -256,7 +252,8 @@ class Concurrently(Fault):
             return None
         if not self._steps:
             return Twice(self, self._mark, attend=self._meet and self._meet())
-        return Hold(self, self._mark, wait=Turn(self._steps, self, together=True))
+        wait = Turn(self._steps, self, together=True)
+        return Hold(self, self._mark, wait=wait, attend=self._meet and self._meet())
 
 
 # Kinds that make an attempt fail
