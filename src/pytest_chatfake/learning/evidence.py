@@ -7,7 +7,6 @@ other fields may look alike and be more frequent.
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -80,6 +79,7 @@ class Evidence:
         self.events: list[Seen] = []
         self.odd: Counter[str] = Counter()
         self.varying: list[str] = []
+        self._texts: dict[str, str] = {}  # each of them once
         self._shared: dict[tuple[Any, ...], Any] = {}  # parts that several events have in common
         self._last: dict[int, Seen] = {}  # by message
         self._received: dict[int, int | None] = {}  # when bodies were received, by their hashes
@@ -126,13 +126,13 @@ class Evidence:
             shown["config.price"] = encode(message["totalPrice"])
         shown["config.charge_per"] = self._charge_per(message)
         id_, event_id = hash(message["id"]), hash(code(entry.json.get("id")))
-        status = sys.intern(message["status"])
+        status = self._text(message["status"])
         before, is_late = self._last.get(id_), False
         if before is not None and before.status != status:
             shown["config.event_ids"] = "per-message" if event_id == before.event_id else "unique"
             is_late = STATUSES.index(status) < STATUSES.index(before.status)
         self._note_oddity(entry, is_late)
-        names, texts = (*own,), (*map(sys.intern, map(code, own.values())),)
+        names, texts = (*own,), (*(self._text(code(value)) for value in own.values()),)
         names = self._shared.setdefault(names, names)
         as_code = {name: code(value) for name, value in shown.items() if value is not None}
         place = entry.source, entry.number
@@ -165,6 +165,10 @@ class Evidence:
         else:
             self.odd["twice at the same instant, from two devices or as duplicates"] += 1
 
+    def _text(self, text: str) -> str:
+        # Not sys.intern(), whose table for the whole process grows with each text for good.
+        return self._texts.setdefault(text, text)
+
     def _share(self, shown: _Shown) -> _Shown:
         shared: _Shown = self._shared.setdefault((*shown.items(),), shown)
         return shared
@@ -172,7 +176,7 @@ class Evidence:
     def relate(self) -> None:
         """Add what only all events together show; call it once, after the last :meth:`add`."""
         messages = len(self._last)
-        for done_with in (self._last, self._received, self._arrivals):
+        for done_with in (self._last, self._received, self._arrivals, self._texts):
             done_with.clear()  # to make room for the columns
         columns: dict[str, set[str]] = {}
         for event in self.events:
