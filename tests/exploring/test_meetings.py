@@ -177,6 +177,40 @@ def test_an_exploration_lets_two_attempts_meet_before_commands_of_redis(monkeypa
         explore(world, deviations=["duplicate_at_once"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        ("duplicate_at_once", "both attempts met before each sqlite3.Connection.execute"),
+        ("two_events_at_once", "delivered m1 was held before the 2nd sqlite3.Connection.execute"),
+    ],
+)
+def test_an_await_hides_no_database_call_in_a_thread(kind, at, tmp_path_factory):
+    def world(fake):
+        file = tmp_path_factory.mktemp("world") / "database"
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("CREATE TABLE charges (id)")
+
+        def work():
+            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                if connection.execute("SELECT * FROM charges").fetchone() is None:
+                    connection.execute("INSERT INTO charges VALUES (1)")
+
+        async def app(request):
+            await asyncio.sleep(0)
+            if request.event.status != "sent":
+                await asyncio.to_thread(work)
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text().deliver().read()
+        fake.settle()
+        with closing(sqlite3.connect(file)) as database:
+            assert database.execute("SELECT count(*) FROM charges").fetchone() == (1,)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=[kind])
+    assert at in "\n".join(caught.value.__notes__)
+
+
 @MODES
 def test_async_attempts_meet_at_a_line(mode):
     async def app(request):

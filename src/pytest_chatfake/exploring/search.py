@@ -309,14 +309,11 @@ class _Options:
                 yield distance, Deviation(kind, start, extent, more)
 
     def _meetings(self, start: int) -> Sequence[Way]:
-        # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
-        # are no other points of the app's. There may be many, so one world has all that have the
-        # same name.
+        # Where two attempts can meet, if nothing else deviates. There may be many database calls, so
+        # one world has all that have the same name.
         attempt = self.slots[start].attempt
         points = [_at(*point) for point in attempt.points]
-        calls = [(("before", name), ("nth", None)) for name in attempt.calls]
-        if not all(is_client_call(name) for _, name, _ in attempt.points):
-            calls = []
+        calls = [(("before", name), ("nth", None)) for name in _database_calls(attempt)]
         return ([] if self.taken else [*points, *calls]) or [()]
 
     def _pairs(self, kind: str) -> Iterator[_Found]:
@@ -413,15 +410,21 @@ def _holds(attempt: LoggedAttempt) -> list[Way]:
     # Where an event can be held for another one. Before its first database call, it has read
     # nothing yet, and before it commits, it has written.
     points = [_at(*point) for point in attempt.points]
-    if all(is_client_call(name) for _, name, _ in attempt.points):
-        calls = [
-            [_at("before", name, nth + 1) for nth in range(times)]
-            for name, times in attempt.calls.items()
-            if len(attempt.calls) == 1 or not name.endswith(".commit")
-        ]
-        calls[:1] = [each[1:] or each for each in calls[:1]]
-        points += chain.from_iterable(each[-_CALLS:] for each in calls)
+    calls = [
+        [_at("before", name, nth + 1) for nth in range(times)]
+        for name, times in _database_calls(attempt).items()
+        if len(attempt.calls) == 1 or not name.endswith(".commit")
+    ]
+    calls[:1] = [each[1:] or each for each in calls[:1]]
+    points += chain.from_iterable(each[-_CALLS:] for each in calls)
     return points
+
+
+def _database_calls(attempt: LoggedAttempt) -> Mapping[str, int]:
+    # The calls at which it can be held, which only matter if it reached no crash point. That a line
+    # awaited says nothing about code in another thread.
+    names = (name for where, name, _ in attempt.points if where != "line")
+    return attempt.calls if all(map(is_client_call, names)) else {}
 
 
 def possible_deviations(

@@ -216,8 +216,8 @@ class WebhookTests(ReadyMade):
     def test_duplicates_at_once(self, webhook_run: WebhookRun) -> None:
         """Handle an event twice at the same time; if the app refuses one attempt, it is retried.
 
-        The attempt that first comes to a crash point, to an awaiting line or, if there is neither,
-        to a database call is held until the other one is there as well, or has ended.
+        The attempt that first comes to an awaiting line, to a crash point or, if there is none, to
+        a database call is held until the other one is there as well, or has ended.
         """
         _compare_at_once(self, webhook_run, "duplicate_at_once")
 
