@@ -6,6 +6,7 @@ import json
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 from types import ModuleType
 
@@ -15,6 +16,7 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring.meetings import Limits, Point
 
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from ..unit.fakes import frozen_fake
@@ -498,6 +500,24 @@ def test_an_attempt_that_is_refused_lets_the_other_one_go_on():
         fake.send_text()
         codes = [attempt.status_code for attempt in fake.webhooks.attempts]
     assert (sorted(codes), fault._meet.ends) == ([204, 204, 503], {"left"})
+
+
+def test_a_hold_lasts_for_as_long_as_the_slowest_attempt_needs():
+    limits = Limits()
+    limits.note_lengths([10**6, 10**6, 10**9])
+    assert limits.of(Point("line", "app.py:1")) == 3
+
+
+def test_a_test_holds_one_of_two_events_for_a_slow_app():
+    async def app(request):
+        if request.event.status == "sent":
+            await asyncio.sleep(0)  # first
+        else:
+            await asyncio.to_thread(time.sleep, 0.4)
+        rows.append(request.event.status)
+
+    overtaken({"handler": app}, line=place("first", __file__))
+    assert rows == ["delivered", "sent"]
 
 
 def test_a_plain_function_on_the_loop_is_not_held():

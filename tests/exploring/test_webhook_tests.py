@@ -1472,6 +1472,39 @@ def test_only_a_race_at_a_point_that_the_app_never_reaches_is_refused(run):
     assert "and the app never came there. Remove only=" in result.stdout.str()
 
 
+def test_an_app_that_is_too_slow_for_a_hold_is_said_not_to_be_raced(run):
+    code = """
+    import asyncio, pytest, time
+    from pytest_chatfake import WebhookTests
+
+    @pytest.mark.chat_fake(timeout=1)
+    class TestSlow(WebhookTests):
+        def connect(self, chat_fake):
+            seen = set()
+
+            async def app(request):
+                if request.event.status == "sent":
+                    await asyncio.sleep(0)
+                else:
+                    await asyncio.to_thread(time.sleep, 0.6)
+                seen.add(request.event.status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: seen
+
+        def scenario(self, chat_fake):
+            chat_fake.send_text().deliver()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestSlow
+ok       two_events_at_once
+           1 world; no attempt was held at
+           test_an_app_that_is_too_slow_for_a_hold_is_said_not_to_be_raced.py:11
+           for long enough, because your app takes longer than a fifth of
+           timeout=
+""")
+
+
 def test_a_plain_function_and_events_that_nothing_follows_are_not_raced(run):
     code = """
     import asyncio

@@ -47,13 +47,16 @@ from .tripwires import set_tripwire
 
 T = TypeVar("T")
 
-#: Real seconds that an attempt is held at most. Where a hold has ended by the limit, the next one
-#: very likely will, too, so its limit is shorter; but not so short that an attempt which the app
-#: doesn't delay would take longer.
+#: Real seconds that an attempt is held at most, if no attempt takes nearly as long. Where a hold has
+#: ended by the limit, the next one very likely will, too, so its limit is shorter; but not so short
+#: that an attempt which the app doesn't delay would take longer.
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
 _UNDELAYED: Final = 3
+
+#: How long one of two events is held at most by a test, which doesn't know how slow the app is.
+BY_HAND: Final = 1.0
 
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5
@@ -108,17 +111,21 @@ class Limits:
     Attributes:
         most: The limit, in real seconds, where no hold has ended by it.
         least: The shortest limit.
+        longest: The real seconds that the app takes for an attempt at most, if nothing delays it.
     """
 
     def __init__(self) -> None:
         self.most: float = _LIMIT
         self.least: float = _LEAST
+        self.longest: float = 0
         self._shortened: dict[tuple[str, str], float] = {}
 
     def note_lengths(self, lengths: Sequence[int]) -> None:
         """Note how many nanoseconds the app takes for attempts that nothing delays."""
         usual = median(lengths) / SECOND if lengths else 0
-        self.least = min(max(_LEAST, usual * _UNDELAYED), self.most)
+        self.longest = max(lengths, default=0) / SECOND
+        self.most = max(_LIMIT, self.longest * _UNDELAYED)
+        self.least = max(_LEAST, usual * _UNDELAYED)
 
     def of(self, point: Point) -> float:
         """Return the real seconds that an attempt is held there at most, whatever ``nth`` is."""
@@ -143,8 +150,9 @@ class Place:
         limits: How long an attempt is held there at most.
         budget: The real seconds that all holds of a meeting may last in total.
         ends: How meetings ended: the attempts ``"met"``; one was held until the other had
-            ``"left"``, or to the ``"limit"``; or the point is a plain function ``"on a loop"``,
-            where holding one would stop the other.
+            ``"left"``, or to the ``"limit"``; the app is too ``"slow"`` for the limit, or came there
+            too ``"late"``; or the point is a plain function ``"on a loop"``, where holding one
+            would stop the other.
     """
 
     def __init__(
@@ -218,6 +226,8 @@ class Meeting:
         with self._lock:
             self._present -= 1
             self._is_over = True
+            if self._held is not None:
+                self._place.ends.add("left")
             self._let_go()
             if not self._present:
                 self._stack.close()
@@ -270,7 +280,6 @@ class Meeting:
             is_here = self.point.nth in {None, nth} and self._place.limit <= self.budget
             if self._is_over or is_late or not is_here:
                 return None
-            self._place.ends.add("left")
             self._held, self._held_at = Event(), nth
             return self._held
 
@@ -290,7 +299,8 @@ class Meeting:
             if held is self._held:
                 self._held = None
                 self.budget -= limit
-                self._place.ends.add("limit")
+                is_slow = self._place.budget < self._place.limits.longest
+                self._place.ends.add("slow" if is_slow else "limit")
                 self._place.limits.shorten(self.point)
 
     def _let_go(self) -> None:
@@ -333,9 +343,11 @@ class Overtaking(Meeting):
             return None
         with self._lock:
             self._came[guest] += 1
-            if self._is_over or self._came[guest] != self.point.nth:
+            if self._came[guest] != self.point.nth:
                 return None
-            self._place.ends.add("left")
+            if self._is_over:
+                self._place.ends.add("late")
+                return None
             self._held = Event()
             self._can_begin.set()
             return self._held

@@ -309,8 +309,8 @@ class _Options:
                 yield distance, Deviation(kind, start, extent, more)
 
     def _meetings(self, start: int) -> Sequence[Way]:
-        # Where two attempts can meet, if nothing else deviates. There may be many database calls, so
-        # one world has all that have the same name.
+        # Where two attempts can meet, if nothing else deviates. There may be many database calls,
+        # so one world has all that have the same name.
         attempt = self.slots[start].attempt
         points = [_at(*point) for point in attempt.points]
         calls = [(("before", name), ("nth", None)) for name in _database_calls(attempt)]

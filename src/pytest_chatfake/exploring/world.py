@@ -251,7 +251,7 @@ class World:
     @property
     def _held(self) -> str:
         # Where an attempt was held for another one, in words; empty: nowhere.
-        held = (place for place in self._places if place.ends & {"met", "left", "limit"})
+        held = (place for place in self._places if place.ends & {"met", "left", "limit", "slow"})
         return next((str(place.point) for place in held), "")
 
     @property
