@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from pytest_chatfake import ChatFakeError, explore
 from pytest_chatfake.exploring.meetings import Limits, Point
+from pytest_chatfake.exploring.search import RACES, CheckedOptions, LoggedAttempt, Search, WorldLog
 
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from ..unit.fakes import frozen_fake
@@ -405,6 +406,19 @@ def test_an_exploration_blames_the_order_and_goes_on_with_other_kinds():
     notes = "\n".join(caught.value.__notes__)
     assert "fails in world 4: delivered m1 arrived before sent m1" in notes
     assert notes.count("also: ") == notes.count("also: duplicate (world 5)") == 1
+
+
+def test_races_that_share_an_event_have_a_world_each_though_it_is_retried():
+    def attempt(number, status, is_retry=False):
+        points = (("line", "app.py:9", 1),)
+        return LoggedAttempt(
+            number, number, 1, status, status, "", True, points=points, is_retry=is_retry
+        )
+
+    first = [attempt(1, "sent"), attempt(2, "delivered"), attempt(3, "read")]
+    search = Search(CheckedOptions(kinds=RACES, depth=1))
+    search.add(WorldLog([*first, None, attempt(2, "delivered", is_retry=True)], moments=[()] * 5))
+    assert [[race.start for race in races] for races in search.worlds_to_try()] == [[1], [2], [2]]
 
 
 def test_an_event_whose_partner_is_lost_is_not_held():

@@ -47,9 +47,9 @@ from .tripwires import set_tripwire
 
 T = TypeVar("T")
 
-#: Real seconds that an attempt is held at most, if no attempt takes nearly as long. Where a hold has
-#: ended by the limit, the next one very likely will, too, so its limit is shorter; but not so short
-#: that an attempt which the app doesn't delay would take longer.
+#: Real seconds that an attempt is held at most, unless the app is slow. Where a hold has ended by
+#: the limit, the next one very likely will, too, so its limit is shorter; but not so short that an
+#: attempt which the app doesn't delay would take longer.
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
@@ -150,9 +150,9 @@ class Place:
         limits: How long an attempt is held there at most.
         budget: The real seconds that all holds of a meeting may last in total.
         ends: How meetings ended: the attempts ``"met"``; one was held until the other had
-            ``"left"``, or to the ``"limit"``; the app is too ``"slow"`` for the limit, or came there
-            too ``"late"``; or the point is a plain function ``"on a loop"``, where holding one
-            would stop the other.
+            ``"left"``, or to the ``"limit"``; the app is too ``"slow"`` for the limit, or came
+            there too ``"late"``; or the point is a plain function ``"on a loop"``, where holding
+            one would stop the other.
     """
 
     def __init__(

@@ -334,8 +334,9 @@ class _Options:
 
         The code that handles events goes by their status, so one pair is enough for each two
         statuses of a message; and for each status of two messages, which may change the same sum.
-        It is the last such pair, because a later event of its message could hide what is lost. An
-        event isn't held back past another one of its message, which would be another order.
+        It is the nearest such pair and, of several, the last, because a later event of its message
+        could hide what is lost. An event isn't held back past another one of its message, which
+        would be another order.
         """
         found: dict[Key, _Race] = {}
         for slot in self.slots.values():
@@ -543,7 +544,9 @@ class Search:
 
     def _together(self, worlds: Iterable[tuple[Deviation, ...]]) -> Iterator[tuple[Deviation, ...]]:
         # Races of other events don't disturb each other, so one world has several of them.
-        places = {each.number: n for n, each in enumerate(self.written.attempts) if each}
+        # Reversed, so that the first of several repeats stays.
+        attempts = reversed([*enumerate(self.written.attempts)])
+        places = {each.number: place for place, each in attempts if each}
         left = sorted(chain.from_iterable(worlds), key=attrgetter("start"))
         while left:
             group = list[Deviation]()
