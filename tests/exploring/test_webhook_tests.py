@@ -1367,14 +1367,14 @@ expected another_order
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order is expected to fail
 TestLeftOut
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order is left out
 TestWebhooks
@@ -1382,8 +1382,8 @@ FAILED   another_order
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order fails\
 """)
@@ -1394,13 +1394,13 @@ def test_the_order_is_to_blame_where_its_own_test_did_not_run(run):
     assert cards(result) == snapshot("""\
 TestExpected
 ok       two_events_at_once
-           1 world; one attempt was held at
+           2 worlds; one attempt was held at
            test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
            while the other waited or ended; events whose order matters to your
            app were left out: test_another_order is expected to fail
 TestLeftOut
 ok       two_events_at_once
-           1 world; one attempt was held at
+           2 worlds; one attempt was held at
            test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
            while the other waited or ended; events whose order matters to your
            app were left out: test_another_order is left out
@@ -1408,6 +1408,40 @@ TestWebhooks
 FAILED   two_events_at_once
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'\
+""")
+
+
+def test_races_count_that_pass_beside_one_whose_order_matters(run):
+    code = """
+    import asyncio, json
+    from pytest_chatfake import WebhookTests
+
+    class TestFailures(WebhookTests):
+        expected_failures = {"test_another_order": "the provider promises the order"}
+
+        def connect(self, chat_fake):
+            status = {}
+
+            async def app(request):
+                message = json.loads(request.body)["chatMessage"]
+                await asyncio.sleep(0)
+                if message["status"] != "sent" or status.get(message["id"]) == "failed":
+                    status[message["id"]] = message["status"]
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: status
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text("a").deliver()
+            yield chat_fake.send_text("b").fail()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestFailures
+ok       two_events_at_once
+           1 world; one attempt was held at
+           test_races_count_that_pass_beside_one_whose_order_matters.py:12,
+           while the other waited or ended; events whose order matters to your
+           app were left out: test_another_order is expected to fail
 """)
 
 
