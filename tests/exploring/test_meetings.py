@@ -16,6 +16,8 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring.description import describe
+from pytest_chatfake.exploring.deviations import Deviation
 from pytest_chatfake.exploring.meetings import Limits, Point
 from pytest_chatfake.exploring.search import RACES, CheckedOptions, LoggedAttempt, Search, WorldLog
 
@@ -419,6 +421,25 @@ def test_races_that_share_an_event_have_a_world_each_though_it_is_retried():
     search = Search(CheckedOptions(kinds=RACES, depth=1))
     search.add(WorldLog([*first, None, attempt(2, "delivered", is_retry=True)], moments=[()] * 5))
     assert [[race.start for race in races] for races in search.worlds_to_try()] == [[1], [2], [2]]
+
+
+def test_each_race_of_a_world_is_described_with_its_own_point():
+    def attempt(number, name, round):
+        return LoggedAttempt(number, number, 1, name, name, "", True, round)
+
+    first = Deviation("two_events_at_once", 1, 1, (("before", "m.save"),))
+    second = Deviation("two_events_at_once", 3, 1, (("line", "b.py:2"), ("held", "later")))
+    cut_short = Deviation("two_events_at_once", 5, 1, (("line", "c.py:3"),))
+    rounds = [("a", 1), ("b", 1), ("c", 2), ("d", 2), ("e", 0)]
+    log = WorldLog(
+        [attempt(number, *each) for number, each in enumerate(rounds, 1)],
+        held={first: "before m.save", second: "at b.py:2", cut_short: "at c.py:3"},
+    )
+    assert [describe(each, log) for each in (first, second, cut_short)] == [
+        "a and b arrived at the same time, and a was held before m.save",
+        "c and d arrived at the same time, and d was held at b.py:2",
+        "e arrived late",
+    ]
 
 
 def test_an_event_whose_partner_is_lost_is_not_held():

@@ -175,6 +175,11 @@ class Place:
         return self._make(self).invite
 
     @property
+    def has_held(self) -> bool:
+        """Whether an attempt was held there for another one."""
+        return not self.ends.isdisjoint({"met", "left", "limit", "slow"})
+
+    @property
     def limit(self) -> float:
         """The real seconds that an attempt is held now at most."""
         return min(self.limits.of(self.point), self.budget)

@@ -148,8 +148,8 @@ class WorldLog(NamedTuple):
         session: How long a session lasts, in nanoseconds.
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
-        held: Where an attempt was held for another one, in words; empty: nowhere.
-        has_met: Whether the other one came there as well.
+        held: Where deviations held an attempt for another one, in words.
+        met: For which of them the other one came there as well.
         has_routes: Whether there are routes that the app could call.
         posted: The changes of fields that ``outbound=`` wrote, by kind.
     """
@@ -162,8 +162,8 @@ class WorldLog(NamedTuple):
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
-    held: str = ""
-    has_met: bool = False
+    held: Mapping[Deviation, str] = {}
+    met: frozenset[Deviation] = frozenset()
     has_routes: bool = False
     posted: Mapping[str, tuple[Way, ...]] = {}
 
