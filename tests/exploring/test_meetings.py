@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from contextlib import closing, suppress
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import trio
@@ -20,6 +20,7 @@ from pytest_chatfake.exploring.description import describe
 from pytest_chatfake.exploring.deviations import Deviation
 from pytest_chatfake.exploring.meetings import Limits, Point
 from pytest_chatfake.exploring.search import RACES, CheckedOptions, LoggedAttempt, Search, WorldLog
+from pytest_chatfake.exploring.trials import Trials
 
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from ..unit.fakes import frozen_fake
@@ -440,6 +441,22 @@ def test_each_race_of_a_world_is_described_with_its_own_point():
         "c and d arrived at the same time, and d was held at b.py:2",
         "e arrived late",
     ]
+
+
+@pytest.mark.parametrize(("errors", "is_blamed"), [([1, 0], False), ([1, 1, 1], True)])
+def test_another_order_is_only_blamed_if_it_fails_each_time(monkeypatch, errors, is_blamed):
+    left = [AssertionError() if error else None for error in errors]
+
+    async def run(self, deviations, baseline):
+        return SimpleNamespace(
+            error=left.pop(0), deviations=deviations, baseline=baseline, may_vary=True
+        )
+
+    monkeypatch.setattr(Trials, "run", run)
+    race = Deviation("two_events_at_once", 1, 1, (("line", "app.py:1"),))
+    trials = Trials(None, None)
+    in_turn = asyncio.run(trials.run_in_turn(SimpleNamespace(deviations=(race,), baseline=None)))
+    assert (in_turn is not None, left) == (is_blamed, [])
 
 
 def test_an_event_whose_partner_is_lost_is_not_held():
