@@ -799,6 +799,30 @@ def test_a_scenario_may_expect_that_a_step_is_refused(run):
     run(code, "-k", "all_events").assert_outcomes(passed=2)
 
 
+def test_no_step_is_played_after_the_last_one_though_that_is_refused(run):
+    code = """
+    import pytest
+    from pytest_chatfake import IllegalTransition, WebhookTests
+
+    class TestAsync(WebhookTests):
+        async def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+
+        def scenario(self, chat_fake):
+            message = yield chat_fake.send_text().fail()
+            with pytest.raises(IllegalTransition):
+                yield message.deliver()
+            yield chat_fake.send_text()
+
+        @pytest.mark.asyncio
+        async def test_own(self, chat_fake):
+            await self.connect(chat_fake)
+            await self.play(chat_fake, steps=2)
+            assert [message.status for message in chat_fake.messages] == ["failed"]
+    """
+    run(code, *ASYNCIO, "-k", "test_own").assert_outcomes(passed=1)
+
+
 #: Classes in which nothing can go wrong, unless one of their tests fails.
 GREEN = """
     from pytest_chatfake import WebhookTests
