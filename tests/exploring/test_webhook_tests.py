@@ -1563,6 +1563,46 @@ ok       two_events_at_once
 """)
 
 
+def test_a_pair_that_fails_twice_each_time_is_named_beside_another_one(run):
+    code = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    OTHER = {"delivered": "read", "read": "delivered"}
+
+    class TestClash(WebhookTests):
+        def connect(self, chat_fake):
+            seen, busy, clashes = set(), set(), []
+
+            async def app(request):
+                status = request.event.status
+                if OTHER.get(status) in busy:
+                    clashes.append(status)
+                    raise OSError("busy")
+                busy.add(status)
+                await asyncio.sleep(0)
+                busy.discard(status)
+                if clashes:
+                    clashes.clear()
+                    raise OSError("busy")
+                seen.add(status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: seen
+
+        def scenario(self, chat_fake):
+            chat_fake.send_text().deliver().read()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestClash
+ok       two_events_at_once
+           3 worlds; two simultaneous attempts both failed every time for
+           delivered m1 and read m1: OSError: busy; one attempt was held at test
+           _a_pair_that_fails_twice_each_time_is_named_beside_another_one.py:16,
+           while the other waited or ended
+""")
+
+
 def test_a_plain_function_and_events_that_nothing_follows_are_not_raced(run):
     code = """
     import asyncio
