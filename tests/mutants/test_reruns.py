@@ -496,7 +496,8 @@ def test_what_a_conftest_ignores_no_other_run_does(
     assert run(pytester, THREE)[0] == "killed 6 of 6"
 
 
-def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester):
+@pytest.mark.parametrize("options", [[], ["--chat-fake-mutants=fast"]])
+def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester, options):
     body = """
     from app import *
 
@@ -520,7 +521,7 @@ def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester):
     def test_with_a_fixture(first, app, chat_fake):
         chat_fake.send_text()
     """
-    assert run(pytester, body)[-3:] == [
+    assert run(pytester, body, *options)[-3:] == [
         "kills may be false: test_it.py::test_prices (AssertionError: assert {0.05} == {0.05, 0.06, 0.5})",
         "kills may be false: test_it.py::test_prices_after_it (AssertionError: assert {0.05} == {0.05, 0.06, 0.5})",
         "not repeatable: test_it.py::test_with_a_fixture (AssertionError: set up twice)",

@@ -9,6 +9,7 @@ from pytest_chatfake.wire.validation import mismatches
 
 from .fakes import (
     fake_with_receiver,
+    frozen_fake,
     received_bodies,
     received_statuses,
     trail,
@@ -39,6 +40,18 @@ def resource(message):
 
 
 # -- emit ------------------------------------------------------------------------------------------
+
+
+def test_an_object_in_changes_stays_as_it_is():
+    given = {"id": "c1", "type": "REGULAR"}
+    with frozen_fake(outbound=dict) as fake:
+        message = fake.send_text()
+        fake.webhooks.emit(
+            message, "sent", changes={"conversation": given}, remove=["conversation.id"]
+        )
+        shown = fake.events[-1].json()["chatMessage"]["conversation"]
+
+    assert (shown, given) == ({"type": "REGULAR"}, {"id": "c1", "type": "REGULAR"})
 
 
 @pytest.mark.parametrize("forged", STEPS)

@@ -959,6 +959,13 @@ def test_random_numbers_are_random_again_after_the_check():
     assert [os.urandom, random._urandom] == [URANDOM, URANDOM]
 
 
+def test_what_a_test_puts_in_place_of_random_numbers_stays_in_one_place(monkeypatch):
+    monkeypatch.setattr(os, "urandom", bytes)
+    verdict_on(TokenInBody(TOKENS["random"]))
+
+    assert [os.urandom, random._urandom] == [bytes, URANDOM]
+
+
 # -- headers for information -----------------------------------------------------------------------
 
 

@@ -637,7 +637,7 @@ def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, firs
 
 @pytest.mark.parametrize(
     ("takes_copies", "statuses", "expected"),
-    [(False, STATUSES, 2), (True, ["sent"], 3)],
+    [(False, STATUSES, 3), (True, ["sent"], 4)],
 )
 def test_an_app_that_takes_no_other_message_gets_another_status_or_a_copy(
     takes_copies, statuses, expected
@@ -715,6 +715,57 @@ def test_a_rate_limit_hides_no_forgery_that_got_through(fake):
 
     assert got_through(lines) == ALL[:7]
     assert lines[-1].startswith(f"left out: {', '.join(ALL[10:])} (429: ")
+
+
+class LocksOut:
+    """Asks for a signature, and refuses everything once there was none."""
+
+    def __init__(self, status, *, takes_one=False):
+        self.status, self.takes_one, self.known, self.is_locked = status, takes_one, "", False
+
+    def __call__(self, request):
+        if self.is_locked:
+            return 403
+        if "X-Signature" not in request.headers:
+            self.is_locked = True
+            return self.status
+        self.known = self.known or request.body
+        return 404 if self.takes_one and self.known != request.body else 204
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_lock_out_is_told_whatever_came_first(fake, status):
+    send_to(fake, LocksOut(status), signer=SIGNER)
+
+    with pytest.raises(ChatFakeError, match=r"refused as well, .*403.* lock the service out"):
+        fake.webhooks.assert_rejects_forgeries()
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_lock_out_is_told_where_forgeries_are_duplicates(status):
+    with frozen_fake(outbound=lambda event: {"of": event["chatMessage"]["id"]}) as fake:
+        fake.webhooks.connect(handler=LocksOut(status, takes_one=True), signer=SIGNER)
+        fake.send_text()
+        with pytest.raises(ChatFakeError, match="refuse a duplicate with the same status"):
+            fake.webhooks.assert_rejects_forgeries()
+
+
+@pytest.mark.parametrize("valid", [7_200, 86_370, 86_400])
+def test_an_app_may_accept_what_has_just_expired(fake, valid):
+    def signature(expires, body):
+        return hmac.digest(b"secret", f"{expires}.".encode() + body, "sha256").hex()
+
+    def sign(request):
+        expires = request.timestamp + valid
+        return {"X-Signature": f"e={expires},s={signature(expires, request.body)}"}
+
+    def app(request):
+        found = re.fullmatch(r"e=(\d+),s=(\w+)", request.headers.get("X-Signature", ""))
+        is_good = found and found[2] == signature(found[1], request.body)
+        return 204 if is_good and int(found[1]) + 60 > time.time() else 401
+
+    send_to(fake, app, signer=sign)
+    assert verdict(fake) == []
 
 
 def test_a_known_forgery_that_a_rate_limit_refused_may_stay(fake):

@@ -3,7 +3,7 @@
 A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery.
 If the app accepts one, a control may show that it was right to. What becomes of a forgery is a
 :class:`_Result`. At the end, another genuine copy shows whether the forgeries have locked the
-service out.
+service out, unless the app has accepted the last one.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ _REPEATS: Final = 2
 
 #: Changes an event's body before it is posted.
 _Content: TypeAlias = Callable[[bytes], bytes]
+
+#: Why a genuine copy may be refused after the forgeries, and what to do about it.
+_LOCKED_OUT: Final = "Does a forgery lock the service out? Switch that off in this test"
+_ALIKE: Final = (
+    "Does the app refuse a duplicate with the same status as a forgery, or does a forgery lock the "
+    "service out? Let it respond to duplicates with another status in this test"
+)
 
 
 class _Result(Enum):
@@ -341,9 +348,15 @@ class _Case:
     async def _post_genuine_again(self) -> None:
         # An app may lock the service out after a forgery, or limit requests.
         limited = self.with_result(_Result.LIMITED)
-        if not limited and (not self._are_new or self.trials[-1].made.ok):
+        if not limited and self.trials[-1].made.ok:
             return
         made = await self._attempt(GENUINE, self._genuine)
+        refusals = {trial.made.status_code for trial in self.with_result(_Result.REFUSED)}
+        if not (made.ok or _is_limited(made)) and (self._are_new or made.status_code in refusals):
+            raise ChatFakeError(
+                f"{FORGING} can't tell: after the forgeries of {self.event._name}, a genuine copy "
+                f"was refused as well, {made._end}. {_LOCKED_OUT if self._are_new else _ALIKE}"
+            )
         if limited:
             why = (
                 "the app refuses everything for a while, even a genuine copy"
@@ -359,12 +372,6 @@ class _Case:
             left_out = f"{', '.join(trial.what for trial in limited)} (429: {why})"
             self._leave_out(left_out)
             self._engine.note(f"{FORGING}, left out: {left_out}", calling_line())
-        elif not made.ok and not _is_limited(made):
-            raise ChatFakeError(
-                f"{FORGING} can't tell: after the forgeries of {self.event._name}, a genuine copy "
-                f"was refused as well, {made._end}. Does a forgery lock the service out? Switch "
-                f"that off in this test"
-            )
 
     async def _attempt(self, what: str, signer: Signer) -> Attempt:
         engine = self._engine

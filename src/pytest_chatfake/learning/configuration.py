@@ -172,7 +172,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str, bo
         shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {shown}; not set; {evidence}", False
     few = _few(events)
-    if value == "price":  # each row of the table needs enough messages
+    if value == "price":  # one row of the table with enough messages is enough
         rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}
         few = min(_few([event for event in events if row in event.shown]) for row in rows)
     if few and setting.startswith("extra."):

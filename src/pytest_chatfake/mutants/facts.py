@@ -277,7 +277,7 @@ class Mutation:
         name: As given.
         exercised: The mutants that changed bytes for the app or, without a ``name``, that would
             have.
-        responses: How the app responded to the truth, by the attempt's number in its fake and the
+        responses: How the app responded to the truth, by the attempt's number in the run and the
             event's status.
 
     Raises:
@@ -330,7 +330,7 @@ class Mutation:
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # once is enough
-            if error is None:  # if there are several fakes, the first one's
+            if error is None:
                 self.responses.setdefault(key, post.result)
 
     def _falsify_event(self, event: Event, request: WebhookRequest, noted: set[str]) -> str:

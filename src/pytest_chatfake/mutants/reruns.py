@@ -169,6 +169,7 @@ class Reruns:
                 verdicts.clear()
                 verdicts[NOT_REPEATABLE] = self._error
                 continue
+            kills = set[str]()
             for name in left:
                 if monotonic() >= end:
                     break
@@ -176,21 +177,24 @@ class Reruns:
                 # By chance, it was only exercised in the run itself.
                 if not self._mutation.exercised:
                     del verdicts[name]
-                elif is_fast and verdicts[name] == KILLED:
-                    done.add(name)
-            has_killed = KILLED in map(verdicts.get, left) and monotonic() < end
-            if has_killed and self._run(item, None, "afterwards") != SURVIVED:
-                verdicts[TOO_GOOD] = self._error
+                elif verdicts[name] == KILLED:
+                    kills.add(name)
+            if kills and monotonic() < end:
+                if self._run(item, None, "afterwards") != SURVIVED:
+                    verdicts[TOO_GOOD] = self._error
+                elif is_fast:
+                    done |= kills
         self._tear_down(self._plan[-1][0], None)
 
     def _try_truth(self, item: Any, end: float) -> bool:
+        # Returns False if the test is not repeatable, and True if there is no time to find out.
         if self._run(item, None) == SURVIVED:
             return True
         # An earlier test's mutants may have left false facts in wider fixtures; or the test counts
         # its worlds, for example.
         self._tear_down(item, None)
         self._repeats = True
-        return monotonic() < end and self._run(item, None, "once more") == SURVIVED
+        return monotonic() >= end or self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         # Uses a copy, so that the test keeps nothing from its reruns.

@@ -87,7 +87,7 @@ class Score:
         return sorted(rows, key=lambda row: -VERDICTS.index(row.verdict))
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the summary; unseen survivors of one subject share a line."""
+        """Yield the lines of the summary; survivors of subjects that no test sees share a line."""
         yield self.headline
         mutants, found = self._mutants, self._found
         seen = {mutants[name][0] for name in found if found[name] != SURVIVED}

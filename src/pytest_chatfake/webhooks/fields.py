@@ -25,7 +25,8 @@ _FORM = re.compile(r"([\w.\[\]%+-]+=[^&\s<>\"]*(&|$))+")
 def fields_of(body: bytes) -> dict[str, Any]:
     """Return the values in a body that are neither objects nor lists; none if it has no fields."""
     found: dict[str, Any] = {}
-    rewritten(body, found.setdefault)
+    if (opened := opened_body(body)) is not None:
+        _rewritten(opened[0], "body", found.setdefault)
     return found
 
 

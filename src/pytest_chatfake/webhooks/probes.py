@@ -217,12 +217,13 @@ def _repeating(signer: Signer) -> Signer:
 @contextmanager
 def _same_random_numbers() -> Generator[None]:
     """Let this thread draw the same random numbers each time; other threads draw any."""
-    thread, draw, genuine = get_ident(), Random(0).randbytes, os.urandom  # noqa: S311
+    thread, draw = get_ident(), Random(0).randbytes  # noqa: S311
 
     def urandom(size: int, /) -> bytes:
         return draw(size) if get_ident() == thread else genuine(size)
 
     with _REPEATING:
+        genuine, before = os.urandom, [getattr(module, name) for module, name in _SOURCES]
         state = stdlib_random.getstate()
         stdlib_random.seed(0)
         for module, name in _SOURCES:
@@ -230,6 +231,6 @@ def _same_random_numbers() -> Generator[None]:
         try:
             yield
         finally:
-            for module, name in _SOURCES:
-                setattr(module, name, genuine)
+            for (module, name), source in zip(_SOURCES, before, strict=True):
+                setattr(module, name, source)
             stdlib_random.setstate(state)

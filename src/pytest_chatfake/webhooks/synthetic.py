@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -72,7 +73,7 @@ def edits(
         event = json.loads(body, parse_float=Decimal)
         for path, value in values.items():
             parent, key = _find(event, resource, path)
-            parent[key] = value
+            parent[key] = deepcopy(value)  # later paths may be inside it
         for path in paths:
             parent, key = _find(event, resource, path)
             if key not in parent:
@@ -127,12 +128,12 @@ def with_unknown(body: bytes, path: str, resource: str) -> bytes:
     try:
         event = json.loads(body, parse_float=Decimal)
         parent, key = _find(event, resource, path)
+        if key not in parent:
+            return body
+        parent[key] = UNKNOWN[path]
+        return encode(event).encode()
     except (AttributeError, ValueError, RecursionError):
         return body  # the test broke it on purpose, or it has no such object
-    if key not in parent:
-        return body
-    parent[key] = UNKNOWN[path]
-    return encode(event).encode()
 
 
 _ADDED: Final[dict[str, Any]] = {"addedLater": {"since": "v3"}}
