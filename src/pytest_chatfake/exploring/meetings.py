@@ -22,7 +22,7 @@ from functools import partial
 from statistics import median
 from threading import Event
 from types import FunctionType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from ..base.forks import new_lock
 from ..base.views import ordinal
@@ -47,9 +47,9 @@ from .tripwires import set_tripwire
 
 T = TypeVar("T")
 
-#: Real seconds that an attempt is held at most, unless the app is slow. Where a hold has ended by
-#: the limit, the next one very likely will, too, so its limit is shorter; but not so short that an
-#: attempt which the app doesn't delay would take longer.
+#: Real seconds that an attempt is held at most, unless the other one has to end meanwhile and is
+#: slow. Where a hold has ended by the limit, the next one very likely will, too, so its limit is
+#: shorter; but not so short that an attempt which the app doesn't delay would take longer.
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
@@ -193,6 +193,9 @@ class Meeting:
         budget: The real seconds that are left for all its holds.
     """
 
+    #: Whether a hold is for the whole of the other attempt, which may be slow.
+    _is_for_a_whole: ClassVar[bool] = False
+
     def __init__(self, place: Place) -> None:
         self.point: Point = place.point
         self._place = place
@@ -248,6 +251,11 @@ class Meeting:
         """Whether its point is a database call, which only a thread sees that listens."""
         return self._function is None and self.point.kind != "line"
 
+    @property
+    def _limit(self) -> float:
+        limit = self._place.limit
+        return limit if self._is_for_a_whole else min(limit, _LIMIT)
+
     def _report(self, kind: str) -> Awaitable[object] | None:
         guest = _guest.get()
         if guest is None or guest.meeting is not self or kind != self.point.kind:
@@ -282,7 +290,7 @@ class Meeting:
                 self._let_go()
                 return None
             is_late = any(self._came[other] >= nth for other in self._came if other is not guest)
-            is_here = self.point.nth in {None, nth} and self._place.limit <= self.budget
+            is_here = self.point.nth in {None, nth} and self._limit <= self.budget
             if self._is_over or is_late or not is_here:
                 return None
             self._held, self._held_at = Event(), nth
@@ -291,7 +299,7 @@ class Meeting:
     def _wait(self, held: Event) -> None:
         # Frozen clocks don't stop these waits. In many short ones, the other attempt gets its turns
         # even on an overloaded machine.
-        limit = self._place.limit
+        limit = self._limit
         left, more = round(limit / _LEAST), round(_AWAY / _LEAST)
         while left:
             if held.wait(_LEAST):
@@ -304,9 +312,10 @@ class Meeting:
             if held is self._held:
                 self._held = None
                 self.budget -= limit
-                is_slow = self._place.budget < self._place.limits.longest
-                self._place.ends.add("slow" if is_slow else "limit")
-                self._place.limits.shorten(self.point)
+                place = self._place
+                is_slow = self._is_for_a_whole and place.budget < place.limits.longest
+                place.ends.add("slow" if is_slow else "limit")
+                place.limits.shorten(self.point)
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
@@ -321,6 +330,8 @@ class Overtaking(Meeting):
         place: Where it is held.
         is_later_held: Whether it is the one that is invited last.
     """
+
+    _is_for_a_whole: ClassVar[bool] = True
 
     def __init__(self, place: Place, *, is_later_held: bool) -> None:
         super().__init__(place)
