@@ -6,8 +6,9 @@ import json
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing, suppress
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import trio
@@ -15,6 +16,12 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring import meetings
+from pytest_chatfake.exploring.description import describe
+from pytest_chatfake.exploring.deviations import Deviation
+from pytest_chatfake.exploring.meetings import Limits, Point
+from pytest_chatfake.exploring.search import RACES, CheckedOptions, LoggedAttempt, Search, WorldLog
+from pytest_chatfake.exploring.trials import Trials
 
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from ..unit.fakes import frozen_fake
@@ -175,6 +182,40 @@ def test_an_exploration_lets_two_attempts_meet_before_commands_of_redis(monkeypa
         AssertionError, match=r"both attempts met before each Redis\.execute_command"
     ):
         explore(world, deviations=["duplicate_at_once"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        ("duplicate_at_once", "both attempts met before each sqlite3.Connection.execute"),
+        ("two_events_at_once", "delivered m1 was held before the 2nd sqlite3.Connection.execute"),
+    ],
+)
+def test_an_await_hides_no_database_call_in_a_thread(kind, at, tmp_path_factory):
+    def world(fake):
+        file = tmp_path_factory.mktemp("world") / "database"
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("CREATE TABLE charges (id)")
+
+        def work():
+            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                if connection.execute("SELECT * FROM charges").fetchone() is None:
+                    connection.execute("INSERT INTO charges VALUES (1)")
+
+        async def app(request):
+            await asyncio.sleep(0)
+            if request.event.status != "sent":
+                await asyncio.to_thread(work)
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text().deliver().read()
+        fake.settle()
+        with closing(sqlite3.connect(file)) as database:
+            assert database.execute("SELECT count(*) FROM charges").fetchone() == (1,)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=[kind])
+    assert at in "\n".join(caught.value.__notes__)
 
 
 @MODES
@@ -371,6 +412,54 @@ def test_an_exploration_blames_the_order_and_goes_on_with_other_kinds():
     assert notes.count("also: ") == notes.count("also: duplicate (world 5)") == 1
 
 
+def test_races_that_share_an_event_have_a_world_each_though_it_is_retried():
+    def attempt(number, status, is_retry=False):
+        points = (("line", "app.py:9", 1),)
+        return LoggedAttempt(
+            number, number, 1, status, status, "", True, points=points, is_retry=is_retry
+        )
+
+    first = [attempt(1, "sent"), attempt(2, "delivered"), attempt(3, "read")]
+    search = Search(CheckedOptions(kinds=RACES, depth=1))
+    search.add(WorldLog([*first, None, attempt(2, "delivered", is_retry=True)], moments=[()] * 5))
+    assert [[race.start for race in races] for races in search.worlds_to_try()] == [[1], [2], [2]]
+
+
+def test_each_race_of_a_world_is_described_with_its_own_point():
+    def attempt(number, name, round):
+        return LoggedAttempt(number, number, 1, name, name, "", True, round)
+
+    first = Deviation("two_events_at_once", 1, 1, (("before", "m.save"),))
+    second = Deviation("two_events_at_once", 3, 1, (("line", "b.py:2"), ("held", "later")))
+    cut_short = Deviation("two_events_at_once", 5, 1, (("line", "c.py:3"),))
+    rounds = [("a", 1), ("b", 1), ("c", 2), ("d", 2), ("e", 0)]
+    log = WorldLog(
+        [attempt(number, *each) for number, each in enumerate(rounds, 1)],
+        held={first: "before m.save", second: "at b.py:2", cut_short: "at c.py:3"},
+    )
+    assert [describe(each, log) for each in (first, second, cut_short)] == [
+        "a and b arrived at the same time, and a was held before m.save",
+        "c and d arrived at the same time, and d was held at b.py:2",
+        "e arrived late",
+    ]
+
+
+@pytest.mark.parametrize(("errors", "is_blamed"), [([1, 0], False), ([1, 1, 1], True)])
+def test_another_order_is_only_blamed_if_it_fails_each_time(monkeypatch, errors, is_blamed):
+    left = [AssertionError() if error else None for error in errors]
+
+    async def run(self, deviations, baseline):
+        return SimpleNamespace(
+            error=left.pop(0), deviations=deviations, baseline=baseline, may_vary=True
+        )
+
+    monkeypatch.setattr(Trials, "run", run)
+    race = Deviation("two_events_at_once", 1, 1, (("line", "app.py:1"),))
+    trials = Trials(None, None)
+    in_turn = asyncio.run(trials.run_in_turn(SimpleNamespace(deviations=(race,), baseline=None)))
+    assert (in_turn is not None, left) == (is_blamed, [])
+
+
 def test_an_event_whose_partner_is_lost_is_not_held():
     with frozen_fake() as fake:
         fake.webhooks.connect(**wsgi(check_then_insert))
@@ -445,7 +534,8 @@ def test_a_hold_is_shorter_than_the_timeout_of_the_fake():
     assert ends == ["status 204", "status 204"]
 
 
-def test_an_attempt_that_is_refused_lets_the_other_one_go_on():
+def test_an_attempt_that_is_refused_lets_the_other_one_go_on(monkeypatch):
+    monkeypatch.setattr(meetings, "_LIMIT", 10.0)
     lock = threading.Lock()
 
     def app(environ, start):
@@ -460,10 +550,27 @@ def test_an_attempt_that_is_refused_lets_the_other_one_go_on():
     with frozen_fake(timeout=60) as fake:
         fake.webhooks.connect(wsgi=app)
         fault = fake.webhooks.concurrently(by=0, before=insert)
-        fault._meet.limits.most = 10.0
         fake.send_text()
         codes = [attempt.status_code for attempt in fake.webhooks.attempts]
     assert (sorted(codes), fault._meet.ends) == ([204, 204, 503], {"left"})
+
+
+def test_a_hold_lasts_for_as_long_as_the_slowest_attempt_needs():
+    limits = Limits()
+    limits.note_lengths([10**6, 10**6, 10**9])
+    assert limits.of(Point("line", "app.py:1")) == 3
+
+
+def test_a_test_holds_one_of_two_events_for_a_slow_app():
+    async def app(request):
+        if request.event.status == "sent":
+            await asyncio.sleep(0)  # first
+        else:
+            await asyncio.to_thread(time.sleep, 0.4)
+        rows.append(request.event.status)
+
+    overtaken({"handler": app}, line=place("first", __file__))
+    assert rows == ["delivered", "sent"]
 
 
 def test_a_plain_function_on_the_loop_is_not_held():

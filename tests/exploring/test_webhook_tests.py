@@ -799,6 +799,30 @@ def test_a_scenario_may_expect_that_a_step_is_refused(run):
     run(code, "-k", "all_events").assert_outcomes(passed=2)
 
 
+def test_no_step_is_played_after_the_last_one_though_that_is_refused(run):
+    code = """
+    import pytest
+    from pytest_chatfake import IllegalTransition, WebhookTests
+
+    class TestAsync(WebhookTests):
+        async def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+
+        def scenario(self, chat_fake):
+            message = yield chat_fake.send_text().fail()
+            with pytest.raises(IllegalTransition):
+                yield message.deliver()
+            yield chat_fake.send_text()
+
+        @pytest.mark.asyncio
+        async def test_own(self, chat_fake):
+            await self.connect(chat_fake)
+            await self.play(chat_fake, steps=2)
+            assert [message.status for message in chat_fake.messages] == ["failed"]
+    """
+    run(code, *ASYNCIO, "-k", "test_own").assert_outcomes(passed=1)
+
+
 #: Classes in which nothing can go wrong, unless one of their tests fails.
 GREEN = """
     from pytest_chatfake import WebhookTests
@@ -1367,14 +1391,14 @@ expected another_order
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order is expected to fail
 TestLeftOut
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order is left out
 TestWebhooks
@@ -1382,8 +1406,8 @@ FAILED   another_order
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'
 ok       two_events_at_once
-           1 world; one attempt was held at test_an_app_that_needs_the_order_fai
-           ls_the_test_of_the_order_alone.py:10, while the other waited or
+           2 worlds; one attempt was held at test_an_app_that_needs_the_order_fa
+           ils_the_test_of_the_order_alone.py:10, while the other waited or
            ended; events whose order matters to your app were left out:
            test_another_order fails\
 """)
@@ -1394,13 +1418,13 @@ def test_the_order_is_to_blame_where_its_own_test_did_not_run(run):
     assert cards(result) == snapshot("""\
 TestExpected
 ok       two_events_at_once
-           1 world; one attempt was held at
+           2 worlds; one attempt was held at
            test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
            while the other waited or ended; events whose order matters to your
            app were left out: test_another_order is expected to fail
 TestLeftOut
 ok       two_events_at_once
-           1 world; one attempt was held at
+           2 worlds; one attempt was held at
            test_the_order_is_to_blame_where_its_own_test_did_not_run.py:10,
            while the other waited or ended; events whose order matters to your
            app were left out: test_another_order is left out
@@ -1408,6 +1432,40 @@ TestWebhooks
 FAILED   two_events_at_once
            read m1 arrived before delivered m1 #2; ["m1"]: 'delivered'; as
            written: 'read'\
+""")
+
+
+def test_races_count_that_pass_beside_one_whose_order_matters(run):
+    code = """
+    import asyncio, json
+    from pytest_chatfake import WebhookTests
+
+    class TestFailures(WebhookTests):
+        expected_failures = {"test_another_order": "the provider promises the order"}
+
+        def connect(self, chat_fake):
+            status = {}
+
+            async def app(request):
+                message = json.loads(request.body)["chatMessage"]
+                await asyncio.sleep(0)
+                if message["status"] != "sent" or status.get(message["id"]) == "failed":
+                    status[message["id"]] = message["status"]
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: status
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text("a").deliver()
+            yield chat_fake.send_text("b").fail()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestFailures
+ok       two_events_at_once
+           1 world; one attempt was held at
+           test_races_count_that_pass_beside_one_whose_order_matters.py:12,
+           while the other waited or ended; events whose order matters to your
+           app were left out: test_another_order is expected to fail
 """)
 
 
@@ -1470,6 +1528,79 @@ def test_only_a_race_at_a_point_that_the_app_never_reaches_is_refused(run):
     only = "only = {'test_two_events_at_once': ['webhooks.concurrently(by=1, line=\"app.py:1\")']}"
     result = run(f"{SUMS}\n        {only}", "-k", "two_events")
     assert "and the app never came there. Remove only=" in result.stdout.str()
+
+
+def test_an_app_that_is_too_slow_for_a_hold_is_said_not_to_be_raced(run):
+    code = """
+    import asyncio, pytest, time
+    from pytest_chatfake import WebhookTests
+
+    @pytest.mark.chat_fake(timeout=1)
+    class TestSlow(WebhookTests):
+        def connect(self, chat_fake):
+            seen = set()
+
+            async def app(request):
+                if request.event.status == "sent":
+                    await asyncio.sleep(0)
+                else:
+                    await asyncio.to_thread(time.sleep, 0.6)
+                seen.add(request.event.status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: seen
+
+        def scenario(self, chat_fake):
+            chat_fake.send_text().deliver()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestSlow
+ok       two_events_at_once
+           1 world; no attempt was held at
+           test_an_app_that_is_too_slow_for_a_hold_is_said_not_to_be_raced.py:11
+           for long enough, because your app takes longer than a fifth of
+           timeout=
+""")
+
+
+def test_a_pair_that_fails_twice_each_time_is_named_beside_another_one(run):
+    code = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    OTHER = {"delivered": "read", "read": "delivered"}
+
+    class TestClash(WebhookTests):
+        def connect(self, chat_fake):
+            seen, busy, clashes = set(), set(), []
+
+            async def app(request):
+                status = request.event.status
+                if OTHER.get(status) in busy:
+                    clashes.append(status)
+                    raise OSError("busy")
+                busy.add(status)
+                await asyncio.sleep(0)
+                busy.discard(status)
+                if clashes:
+                    clashes.clear()
+                    raise OSError("busy")
+                seen.add(status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: seen
+
+        def scenario(self, chat_fake):
+            chat_fake.send_text().deliver().read()
+    """
+    assert cards(run(code, "-k", "two_events")) == snapshot("""\
+TestClash
+ok       two_events_at_once
+           3 worlds; two simultaneous attempts both failed every time for
+           delivered m1 and read m1: OSError: busy; one attempt was held at test
+           _a_pair_that_fails_twice_each_time_is_named_beside_another_one.py:16,
+           while the other waited or ended
+""")
 
 
 def test_a_plain_function_and_events_that_nothing_follows_are_not_raced(run):

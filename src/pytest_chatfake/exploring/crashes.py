@@ -13,7 +13,7 @@ from ..webhooks.attending import Attend
 from .crash_watch import CrashWatch
 from .database_calls import find_call
 from .injected_errors import ErrorWatch, find_error
-from .meetings import Meeting, Overtaking, Place, Point
+from .meetings import BY_HAND, Meeting, Overtaking, Place, Point
 from .named_functions import find_function
 from .point_watch import CrashPoint
 
@@ -57,7 +57,10 @@ def meet_at(
         *shown_arguments(held="later" if is_later else None),
     ]
     make = partial(Overtaking, is_later_held=is_later) if of_two_events else Meeting
-    return ", ".join(shown), Place(point, next(iter(functions), None), timeout, make)
+    place = Place(point, next(iter(functions), None), timeout, make)
+    if of_two_events:
+        place.limits.most = BY_HAND
+    return ", ".join(shown), place
 
 
 def _point_of(

@@ -93,15 +93,15 @@ def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -
 def _describe_hold(
     deviation: Deviation, beside: Sequence[LoggedAttempt], subject: LoggedAttempt, log: WorldLog
 ) -> str:
-    if not log.held:
+    if deviation not in log.held or not beside:
         return ""
-    if log.has_met:
-        return f", and both attempts met {log.held}"
+    if deviation in log.met:
+        return f", and both attempts met {log.held[deviation]}"
     held = "one attempt"
     if deviation.extent:  # of two different events
         is_later = dict(deviation.more).get("held") == "later"
-        held = next(each.name for each in beside if (each is not subject) == is_later)
-    return f", and {held} was held {log.held}"
+        held = next((each.name for each in beside if (each is not subject) == is_later), held)
+    return f", and {held} was held {log.held[deviation]}"
 
 
 def _names(attempts: Sequence[LoggedAttempt]) -> str:

@@ -390,7 +390,8 @@ class Deviation(NamedTuple):
     Attributes:
         kind: One of :data:`KINDS`.
         start: Which attempt it affects, counted from 1; or which call with that method and path.
-        extent: How many attempts it moves past, or how many nanoseconds it waits.
+        extent: How many attempts it moves past; for how many it waits, the last one included, to
+            be made at the same time; or how many nanoseconds it waits.
         more: Further arguments of its verb.
     """
 

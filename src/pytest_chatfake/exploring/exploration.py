@@ -237,8 +237,7 @@ class Exploration:
                     until = min(end, 2 * monotonic() - began)
                     await self._try_others(candidates, until, end)
                 raise world.error
-            self._add(world)
-            self._tried.kinds.update(deviation.kind for deviation in deviations)
+            self._count(world)
         self._found.result = self._tried.end()
 
     async def _try_written(self) -> None:
@@ -265,21 +264,31 @@ class Exploration:
         self._search.add(log)
         self._note_order(log)
 
+    def _count(self, world: World) -> None:
+        self._add(world)
+        self._tried.kinds.update(deviation.kind for deviation in world.deviations)
+
     def _note_order(self, log: WorldLog) -> None:
         if self._ready_made is not None and not self._tried.has_another_order:
             self._tried.has_another_order = is_another_order(self._search.written, log)
 
     async def _try_races(self, deviations: tuple[Deviation, ...]) -> World | None:
         # If a world with several races fails, find out which of them is to blame.
-        if len(deviations) > 1 and self._scope.kinds == RACES:
-            world = await self._trials.run(deviations, self._trials.baseline)
+        trials = self._trials
+        if self._scope.kinds != RACES:
+            return await self._try_world(deviations)
+        races = tuple(race for race in deviations if race.start not in trials.disordered)
+        if len(races) > 1:
+            world = await trials.run(races, trials.baseline)
             if world.error is None and not world.comparison.suspects:
                 return world
-            for race in deviations:
+            for race in races:
                 one = await self._try_world((race,))
                 if one is not None and one.error is not None:
                     return one
-        return await self._try_world(deviations)
+                if one is not None:
+                    self._count(one)
+        return await self._try_world(races) if races else None
 
     async def _try_world(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.

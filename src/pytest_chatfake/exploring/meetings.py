@@ -22,7 +22,7 @@ from functools import partial
 from statistics import median
 from threading import Event
 from types import FunctionType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from ..base.forks import new_lock
 from ..base.views import ordinal
@@ -47,13 +47,16 @@ from .tripwires import set_tripwire
 
 T = TypeVar("T")
 
-#: Real seconds that an attempt is held at most. Where a hold has ended by the limit, the next one
-#: very likely will, too, so its limit is shorter; but not so short that an attempt which the app
-#: doesn't delay would take longer.
+#: Real seconds that an attempt is held at most, unless the other one has to end meanwhile and is
+#: slow. Where a hold has ended by the limit, the next one very likely will, too, so its limit is
+#: shorter; but not so short that an attempt which the app doesn't delay would take longer.
 _LIMIT: Final = 0.2
 _NEXT: Final = 1 / 4
 _LEAST: Final = 0.01
 _UNDELAYED: Final = 3
+
+#: How long one of two events is held at most by a test, which doesn't know how slow the app is.
+BY_HAND: Final = 1.0
 
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5
@@ -108,17 +111,21 @@ class Limits:
     Attributes:
         most: The limit, in real seconds, where no hold has ended by it.
         least: The shortest limit.
+        longest: The real seconds that the app takes for an attempt at most, if nothing delays it.
     """
 
     def __init__(self) -> None:
         self.most: float = _LIMIT
         self.least: float = _LEAST
+        self.longest: float = 0
         self._shortened: dict[tuple[str, str], float] = {}
 
     def note_lengths(self, lengths: Sequence[int]) -> None:
         """Note how many nanoseconds the app takes for attempts that nothing delays."""
         usual = median(lengths) / SECOND if lengths else 0
-        self.least = min(max(_LEAST, usual * _UNDELAYED), self.most)
+        self.longest = max(lengths, default=0) / SECOND
+        self.most = max(_LIMIT, self.longest * _UNDELAYED)
+        self.least = max(_LEAST, usual * _UNDELAYED)
 
     def of(self, point: Point) -> float:
         """Return the real seconds that an attempt is held there at most, whatever ``nth`` is."""
@@ -143,8 +150,9 @@ class Place:
         limits: How long an attempt is held there at most.
         budget: The real seconds that all holds of a meeting may last in total.
         ends: How meetings ended: the attempts ``"met"``; one was held until the other had
-            ``"left"``, or to the ``"limit"``; or the point is a plain function ``"on a loop"``,
-            where holding one would stop the other.
+            ``"left"``, or to the ``"limit"``; the app is too ``"slow"`` for the limit, or came
+            there too ``"late"``; or the point is a plain function ``"on a loop"``, where holding
+            one would stop the other.
     """
 
     def __init__(
@@ -167,6 +175,11 @@ class Place:
         return self._make(self).invite
 
     @property
+    def has_held(self) -> bool:
+        """Whether an attempt was held there for another one."""
+        return not self.ends.isdisjoint({"met", "left", "limit", "slow"})
+
+    @property
     def limit(self) -> float:
         """The real seconds that an attempt is held now at most."""
         return min(self.limits.of(self.point), self.budget)
@@ -179,6 +192,9 @@ class Meeting:
         point: Where they meet.
         budget: The real seconds that are left for all its holds.
     """
+
+    #: Whether a hold is for the whole of the other attempt, which may be slow.
+    _is_for_a_whole: ClassVar[bool] = False
 
     def __init__(self, place: Place) -> None:
         self.point: Point = place.point
@@ -218,6 +234,8 @@ class Meeting:
         with self._lock:
             self._present -= 1
             self._is_over = True
+            if self._held is not None:
+                self._place.ends.add("left")
             self._let_go()
             if not self._present:
                 self._stack.close()
@@ -232,6 +250,11 @@ class Meeting:
     def is_at_database(self) -> bool:
         """Whether its point is a database call, which only a thread sees that listens."""
         return self._function is None and self.point.kind != "line"
+
+    @property
+    def _limit(self) -> float:
+        limit = self._place.limit
+        return limit if self._is_for_a_whole else min(limit, _LIMIT)
 
     def _report(self, kind: str) -> Awaitable[object] | None:
         guest = _guest.get()
@@ -267,17 +290,16 @@ class Meeting:
                 self._let_go()
                 return None
             is_late = any(self._came[other] >= nth for other in self._came if other is not guest)
-            is_here = self.point.nth in {None, nth} and self._place.limit <= self.budget
+            is_here = self.point.nth in {None, nth} and self._limit <= self.budget
             if self._is_over or is_late or not is_here:
                 return None
-            self._place.ends.add("left")
             self._held, self._held_at = Event(), nth
             return self._held
 
     def _wait(self, held: Event) -> None:
         # Frozen clocks don't stop these waits. In many short ones, the other attempt gets its turns
         # even on an overloaded machine.
-        limit = self._place.limit
+        limit = self._limit
         left, more = round(limit / _LEAST), round(_AWAY / _LEAST)
         while left:
             if held.wait(_LEAST):
@@ -290,8 +312,10 @@ class Meeting:
             if held is self._held:
                 self._held = None
                 self.budget -= limit
-                self._place.ends.add("limit")
-                self._place.limits.shorten(self.point)
+                place = self._place
+                is_slow = self._is_for_a_whole and place.budget < place.limits.longest
+                place.ends.add("slow" if is_slow else "limit")
+                place.limits.shorten(self.point)
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
@@ -306,6 +330,8 @@ class Overtaking(Meeting):
         place: Where it is held.
         is_later_held: Whether it is the one that is invited last.
     """
+
+    _is_for_a_whole: ClassVar[bool] = True
 
     def __init__(self, place: Place, *, is_later_held: bool) -> None:
         super().__init__(place)
@@ -333,9 +359,11 @@ class Overtaking(Meeting):
             return None
         with self._lock:
             self._came[guest] += 1
-            if self._is_over or self._came[guest] != self.point.nth:
+            if self._came[guest] != self.point.nth:
                 return None
-            self._place.ends.add("left")
+            if self._is_over:
+                self._place.ends.add("late")
+                return None
             self._held = Event()
             self._can_begin.set()
             return self._held

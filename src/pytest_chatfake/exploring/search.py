@@ -148,8 +148,8 @@ class WorldLog(NamedTuple):
         session: How long a session lasts, in nanoseconds.
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
-        held: Where an attempt was held for another one, in words; empty: nowhere.
-        has_met: Whether the other one came there as well.
+        held: Where deviations held an attempt for another one, in words.
+        met: For which of them the other one came there as well.
         has_routes: Whether there are routes that the app could call.
         posted: The changes of fields that ``outbound=`` wrote, by kind.
     """
@@ -162,8 +162,8 @@ class WorldLog(NamedTuple):
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
-    held: str = ""
-    has_met: bool = False
+    held: Mapping[Deviation, str] = {}
+    met: frozenset[Deviation] = frozenset()
     has_routes: bool = False
     posted: Mapping[str, tuple[Way, ...]] = {}
 
@@ -309,14 +309,11 @@ class _Options:
                 yield distance, Deviation(kind, start, extent, more)
 
     def _meetings(self, start: int) -> Sequence[Way]:
-        # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
-        # are no other points of the app's. There may be many, so one world has all that have the
-        # same name.
+        # Where two attempts can meet, if nothing else deviates. There may be many database calls,
+        # so one world has all that have the same name.
         attempt = self.slots[start].attempt
         points = [_at(*point) for point in attempt.points]
-        calls = [(("before", name), ("nth", None)) for name in attempt.calls]
-        if not all(is_client_call(name) for _, name, _ in attempt.points):
-            calls = []
+        calls = [(("before", name), ("nth", None)) for name in _database_calls(attempt)]
         return ([] if self.taken else [*points, *calls]) or [()]
 
     def _pairs(self, kind: str) -> Iterator[_Found]:
@@ -337,8 +334,9 @@ class _Options:
 
         The code that handles events goes by their status, so one pair is enough for each two
         statuses of a message; and for each status of two messages, which may change the same sum.
-        It is the last such pair, because a later event of its message could hide what is lost. An
-        event isn't held back past another one of its message, which would be another order.
+        It is the nearest such pair and, of several, the last, because a later event of its message
+        could hide what is lost. An event isn't held back past another one of its message, which
+        would be another order.
         """
         found: dict[Key, _Race] = {}
         for slot in self.slots.values():
@@ -413,15 +411,21 @@ def _holds(attempt: LoggedAttempt) -> list[Way]:
     # Where an event can be held for another one. Before its first database call, it has read
     # nothing yet, and before it commits, it has written.
     points = [_at(*point) for point in attempt.points]
-    if all(is_client_call(name) for _, name, _ in attempt.points):
-        calls = [
-            [_at("before", name, nth + 1) for nth in range(times)]
-            for name, times in attempt.calls.items()
-            if len(attempt.calls) == 1 or not name.endswith(".commit")
-        ]
-        calls[:1] = [each[1:] or each for each in calls[:1]]
-        points += chain.from_iterable(each[-_CALLS:] for each in calls)
+    calls = [
+        [_at("before", name, nth + 1) for nth in range(times)]
+        for name, times in _database_calls(attempt).items()
+        if len(attempt.calls) == 1 or not name.endswith(".commit")
+    ]
+    calls[:1] = [each[1:] or each for each in calls[:1]]
+    points += chain.from_iterable(each[-_CALLS:] for each in calls)
     return points
+
+
+def _database_calls(attempt: LoggedAttempt) -> Mapping[str, int]:
+    # The calls at which it can be held, which only matter if it reached no crash point. That a line
+    # awaited says nothing about code in another thread.
+    names = (name for where, name, _ in attempt.points if where != "line")
+    return attempt.calls if all(map(is_client_call, names)) else {}
 
 
 def possible_deviations(
@@ -540,7 +544,9 @@ class Search:
 
     def _together(self, worlds: Iterable[tuple[Deviation, ...]]) -> Iterator[tuple[Deviation, ...]]:
         # Races of other events don't disturb each other, so one world has several of them.
-        places = {each.number: n for n, each in enumerate(self.written.attempts) if each}
+        # Reversed, so that the first of several repeats stays.
+        attempts = reversed([*enumerate(self.written.attempts)])
+        places = {each.number: place for place, each in attempts if each}
         left = sorted(chain.from_iterable(worlds), key=attrgetter("start"))
         while left:
             group = list[Deviation]()

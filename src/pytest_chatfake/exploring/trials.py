@@ -159,7 +159,8 @@ class Trials:
             orders = (each.extent - 1, each.extent) if each.kind == "two_events_at_once" else ()
             for by in filter(None, orders):
                 moved = Deviation("reorder", each.start, by)
-                if (in_turn := await self.run((moved,), world.baseline)).error is not None:
+                in_turn = await self._confirm(await self.run((moved,), world.baseline))
+                if in_turn.error is not None:
                     self.disordered.add(each.start)
                     return in_turn
         return None

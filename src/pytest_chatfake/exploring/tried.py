@@ -145,6 +145,9 @@ class Tried:
             return f"both attempts met {met}"
         if held := self.held_at("left", "limit"):
             return f"one attempt was held {held}, while the other waited or ended"
+        if held := self.held_at("slow", "late"):
+            why = "your app takes longer than a fifth of timeout="
+            return f"no attempt was held {held} for long enough, because {why}"
         on_a_loop = self.held_at("on a loop")
         return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
 

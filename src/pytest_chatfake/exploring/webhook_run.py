@@ -438,6 +438,8 @@ async def play_scenario(
                     is_awaited = scene.inside.is_async and inspect.isawaitable(step)
                     result: Any = await step if is_awaited else step
                 except Exception as error:  # the scenario may expect it
+                    if number == last:
+                        break
                     step = steps.throw(error)
                 else:
                     if look is not None:

@@ -15,7 +15,7 @@ from ..base.coroutines import run_at_once
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
-from ..fake.details import chosen_path
+from ..fake.details import chosen_path, name_of, post_of
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..report.hints import logged_error
@@ -216,8 +216,8 @@ class WebhookTests(ReadyMade):
     def test_duplicates_at_once(self, webhook_run: WebhookRun) -> None:
         """Handle an event twice at the same time; if the app refuses one attempt, it is retried.
 
-        The attempt that first comes to a crash point, to an awaiting line or, if there is neither,
-        to a database call is held until the other one is there as well, or has ended.
+        The attempt that first comes to an awaiting line, to a crash point or, if there is none, to
+        a database call is held until the other one is there as well, or has ended.
         """
         _compare_at_once(self, webhook_run, "duplicate_at_once")
 
@@ -383,26 +383,34 @@ class WebhookTests(ReadyMade):
 
 def _compare_at_once(tests: WebhookTests, webhook_run: WebhookRun, kind: str) -> Exploration:
     # Compare worlds in which two attempts are made at the same time.
-    failed: list[str] = []  # how both attempts at the same time failed; empty: one did not
+    # How both attempts at the same time failed, by the events' names; empty: one did not.
+    failed: dict[tuple[str, ...], list[str]] = {}
     had_threads: list[bool] = []
 
     async def note(scene: Scene) -> None:
-        pair = [
-            attempt
-            for attempt in scene.fake.webhooks.attempts
-            if any(mark.kind == "concurrently" for mark in attempt.marks)
-        ]
-        if pair:
+        pairs: dict[int, list[Attempt]] = {}
+        for attempt in scene.fake.webhooks.attempts:
+            batch = post_of(attempt).batch
+            if batch and any(mark.kind == "concurrently" for mark in attempt.marks):
+                pairs.setdefault(batch, []).append(attempt)
+        for pair in pairs.values():
             had_threads.append(scene.inside.had_threads)
             logged = logged_error(pair[0])
             why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
             is_done = any(each.ok and not logged_error(each) for each in pair)
-            failed.append("" if is_done else why)
+            names = tuple(sorted({name_of(each.event) for each in pair}))
+            failed.setdefault(names, []).append("" if is_done else why)
 
     advice = "" if tests.crash_points else f". {_NAME_IT}"
     exploration = webhook_run.compare(kind, ending=note, raise_exceptions=False, advice=advice)
-    if failed and all(failed):
-        pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
+    untried = {names: ways[0] for names, ways in failed.items() if all(ways)}
+    both_failed = "two simultaneous attempts both failed every time"
+    if untried and len(untried) == len(failed):
+        pytest.skip(f"{both_failed}: {next(iter(untried.values()))}")
+    if untried:
+        names, why = next(iter(untried.items()))
+        others = f", and for {counted(len(untried) - 1, 'other pair')}" * (len(untried) > 1)
+        webhook_run.note(f"{both_failed} for {listed(names)}: {why}{others}")
     if meetings := exploration._tried.meetings:
         webhook_run.note(meetings)
     elif any(had_threads):

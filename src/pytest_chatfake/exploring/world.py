@@ -115,7 +115,7 @@ class World:
         finally:
             if self.memories is not None:
                 self.memories.end()
-            for place in self._places:
+            for place in self._places.values():
                 environment.ends.setdefault(place.point, set()).update(place.ends)
             current().before_forget(self.inside.story)
             self.inside.shut()
@@ -157,7 +157,7 @@ class World:
         if not by_hand:
             for fault in self._faults:
                 outlast_barriers(fault)
-        for place in self._places:
+        for place in self._places.values():
             place.limits = environment.limits
 
     def _watch(self, points: Mapping[FunctionType, str]) -> PointWatch:
@@ -205,9 +205,10 @@ class World:
         pairs = zip(self.deviations, self._faults, strict=True)
         fired = [deviation for deviation, fault in pairs if fault.fired]
         writer = LogWriter(self.seen, self._environment)
-        return writer.log(
-            fired, held=self._held, has_met=self._has_met, is_written=self._is_written
-        )
+        places = self._places.items()
+        held = {each: str(place.point) for each, place in places if place.has_held}
+        met = frozenset(each for each, place in places if "met" in place.ends)
+        return writer.log(fired, held=held, met=met, is_written=self._is_written)
 
     @cached_property
     def early(self) -> EarlyWebhooks:
@@ -240,19 +241,10 @@ class World:
         )
 
     @property
-    def _places(self) -> list[Place]:
-        places = map(meeting_place, self._faults)
-        return [place for place in places if isinstance(place, Place)]
-
-    @property
-    def _has_met(self) -> bool:
-        return any("met" in place.ends for place in self._places)
-
-    @property
-    def _held(self) -> str:
-        # Where an attempt was held for another one, in words; empty: nowhere.
-        held = (place for place in self._places if place.ends & {"met", "left", "limit"})
-        return next((str(place.point) for place in held), "")
+    def _places(self) -> dict[Deviation, Place]:
+        # Where attempts meet, by the deviation that makes them meet.
+        places = zip(self.deviations, map(meeting_place, self._faults), strict=False)
+        return {deviation: place for deviation, place in places if isinstance(place, Place)}
 
     @property
     def has_deviated(self) -> bool:

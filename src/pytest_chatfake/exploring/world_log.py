@@ -52,14 +52,19 @@ class LogWriter:
             self._names[event] = name if counts[name] == 1 else f"{name} #{counts[name]}"
 
     def log(
-        self, fired: Sequence[Deviation], *, held: str, has_met: bool, is_written: bool
+        self,
+        fired: Sequence[Deviation],
+        *,
+        held: Mapping[Deviation, str],
+        met: frozenset[Deviation],
+        is_written: bool,
     ) -> WorldLog:
         """Return the log.
 
         Args:
             fired: The deviations that happened.
-            held: Where an attempt was held for another one, in words; empty: nowhere.
-            has_met: Whether the other one came there as well.
+            held: Where deviations held an attempt for another one, in words.
+            met: For which of them the other one came there as well.
             is_written: Whether it is the world as written.
         """
         inside, log = self._inside, self._seen.log
@@ -82,7 +87,7 @@ class LogWriter:
             },
             errors=self._environment.scope.errors,
             held=held,
-            has_met=has_met,
+            met=met,
             has_routes=bool(inside.routes.shown()),
             posted=self._ways_to_evolve() if is_written else {},
         )

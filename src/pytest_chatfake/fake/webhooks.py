@@ -349,8 +349,8 @@ class Webhooks:
             line: Let the two attempts meet. With ``by=0``, the one that first comes to this line of
                 an in-process app is held until the other one is there as well, has ended, or 0.2
                 real seconds are over (with a short ``timeout``, a fifth of it). With another
-                ``by``, one is held there just as long, and the other one only begins then. Such a
-                line awaits, as in :meth:`crash`.
+                ``by``, one is held there for a second at most, and the other one only begins then.
+                Such a line awaits, as in :meth:`crash`.
             before: Let them meet before a call of this function, as in :meth:`crash`, or of a
                 database's method: ``sqlite3.Connection.execute``. A plain function that runs on an
                 event loop holds nothing.
