@@ -5,7 +5,6 @@ call inside the package. Whatever the other thread does meanwhile, it is as if o
 the other.
 """
 
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,21 +17,20 @@ from pytest_chatfake import ChatFakeError, IllegalTransition
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, in_another_thread
-from .middles import FUNCTIONS, PACKAGE, Meanwhile, asking_fake, seen
+from .middles import (
+    FUNCTIONS,
+    PACKAGE,
+    Meanwhile,
+    asking_fake,
+    seen,
+    switching_all_the_time,  # noqa: F401 - a fixture
+)
 
 #: How long a test waits for what must come at once, in real seconds, before it fails.
 PATIENCE = 30
 
 #: So often a thread lets the other one go on before it takes it for one that waits.
 ROUNDS = 30
-
-
-@pytest.fixture(autouse=True)
-def _switching_all_the_time():
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 class Standing:
