@@ -133,10 +133,8 @@ def test_threads_meet_after_a_function(threaded):
     assert seen == [2, 2]
 
 
-@THREADS
-@pytest.mark.parametrize("nth", [2, None])
-def test_threads_meet_before_a_database_call_in_c(threaded, nth, tmp_path):
-    file = tmp_path / "database"
+def charging_in(file):
+    """Make a database; return what charges there once, but looks for a charge before."""
     with closing(sqlite3.connect(file)) as database:
         database.execute("CREATE TABLE charges (id)")
 
@@ -144,6 +142,15 @@ def test_threads_meet_before_a_database_call_in_c(threaded, nth, tmp_path):
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             if connection.execute("SELECT * FROM charges").fetchone() is None:
                 connection.execute("INSERT INTO charges VALUES (1)")
+
+    return work
+
+
+@THREADS
+@pytest.mark.parametrize("nth", [2, None])
+def test_threads_meet_before_a_database_call_in_c(threaded, nth, tmp_path):
+    file = tmp_path / "database"
+    work = charging_in(file)
 
     posted(threaded(work), before="sqlite3.Connection.execute", nth=nth)
     with closing(sqlite3.connect(file)) as database:
@@ -194,13 +201,7 @@ def test_an_exploration_lets_two_attempts_meet_before_commands_of_redis(monkeypa
 def test_an_await_hides_no_database_call_in_a_thread(kind, at, tmp_path_factory):
     def world(fake):
         file = tmp_path_factory.mktemp("world") / "database"
-        with closing(sqlite3.connect(file)) as database:
-            database.execute("CREATE TABLE charges (id)")
-
-        def work():
-            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-                if connection.execute("SELECT * FROM charges").fetchone() is None:
-                    connection.execute("INSERT INTO charges VALUES (1)")
+        work = charging_in(file)
 
         async def app(request):
             await asyncio.sleep(0)

@@ -182,7 +182,7 @@ def ring_after(seconds: float, ring: AnyFunction) -> Callable[[], None]:
     return prevent
 
 
-def wake(call_soon: Callable[[AnyFunction], object], waiting: Callable[[], object]) -> None:
+def wake(call_soon: Callable[[AnyFunction], object], waiting: AnyFunction) -> None:
     """Call a function on another thread's loop; if that is closed, nothing waits on it any more."""
     with suppress(RuntimeError):
         call_soon(waiting)

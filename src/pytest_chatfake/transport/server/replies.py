@@ -53,10 +53,9 @@ class Reply(NamedTuple):
 
 def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
     """Return a response as a plain value, and close it; a streamed body is read to its end."""
-    if isinstance(response, Reply):
-        return response
     reply = copied(response, environ)
-    response.close()
+    if not isinstance(response, Reply):
+        response.close()
     return reply
 
 
